@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Buffers' operations as commands.
+#include "tessera/detail/buffer_ref.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+
+#include "client/device_core.hpp"
+#include "client/pending_core.hpp"
+#include "server/command_writer.hpp"
+
+namespace tessera::inline v0::detail {
+namespace {
+
+using server::Access;
+using server::CommandWriter;
+
+BufferRef invalid_view(const BufferRef& from, Error error) {
+  BufferRef view = from;
+  view.bytes = 0;
+  view.invalid = std::make_shared<const Error>(std::move(error));
+  return view;
+}
+
+Error no_device(SourceLoc where) {
+  return Error(ErrorKind::InvalidArgument,
+               "The buffer belongs to no device: it was made by default construction.", where);
+}
+
+DeviceCore& core_of(const BufferRef& buffer) { return *buffer.allocation->device; }
+
+/// The bytes of one element repeated to at most eight, where a fill can do it.
+bool fill_pattern(std::span<const std::byte> element, std::uint64_t& pattern,
+                  std::uint32_t& width) {
+  pattern = 0;
+  if (element.size() <= 8) {
+    std::memcpy(&pattern, element.data(), element.size());
+    width = static_cast<std::uint32_t>(element.size());
+    return true;
+  }
+  // A longer element (a vector) is fine where it repeats with a period of eight bytes.
+  std::memcpy(&pattern, element.data(), 8);
+  width = 8;
+  for (std::size_t i = 8; i < element.size(); ++i) {
+    if (element[i] != element[i - 8]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+BufferRef allocate(const std::shared_ptr<DeviceCore>& device, std::uint64_t bytes,
+                   SourceLoc where) {
+  auto* node = new AllocationNode;
+  node->device = device;
+  node->id = device->shared().ids.next();
+  node->bytes = bytes;
+  BufferRef buffer;
+  buffer.allocation = AllocationPtr(node);
+  buffer.bytes = bytes;
+  CommandWriter<server::AllocCommand> command(0, where);
+  command->allocation = node->id;
+  command->bytes = bytes;
+  device->executor().push(command.header());
+  return buffer;
+}
+
+BufferRef allocate(const std::shared_ptr<DeviceCore>& device, std::uint64_t count,
+                   std::uint64_t size, SourceLoc where) {
+  if (count > std::numeric_limits<std::uint64_t>::max() / size) {
+    BufferRef buffer = allocate(device, std::uint64_t{0}, where);
+    return invalid_view(buffer,
+                        Error(ErrorKind::TooLarge,
+                              fmt::format("A buffer of {} elements of {} bytes each has more bytes "
+                                          "than 64 bits can count.",
+                                          count, size),
+                              where));
+  }
+  return allocate(device, count * size, where);
+}
+
+BufferRef slice(const BufferRef& from, std::uint64_t begin, std::uint64_t count,
+                std::uint64_t element, SourceLoc where) {
+  if (from.invalid) return from;
+  const std::uint64_t size = from.bytes / element;
+  if (begin > size || count > size - begin) {
+    return invalid_view(
+        from, Error(ErrorKind::InvalidArgument,
+                    fmt::format("A slice of {} elements from element {} does not fit a buffer of "
+                                "{} elements.",
+                                count, begin, size),
+                    where));
+  }
+  BufferRef view = from;
+  view.offset += begin * element;
+  view.bytes = count * element;
+  return view;
+}
+
+BufferRef reinterpret(const BufferRef& from, std::uint64_t element, SourceLoc where) {
+  if (from.invalid || (from.bytes % element == 0 && from.offset % element == 0)) return from;
+  return invalid_view(from,
+                      Error(ErrorKind::InvalidArgument,
+                            fmt::format("{} bytes at offset {} cannot be seen as elements of {} "
+                                        "bytes: size and offset must be multiples of it.",
+                                        from.bytes, from.offset, element),
+                            where));
+}
+
+BufferRef clone(const BufferRef& from, const Stream* stream, SourceLoc where) {
+  if (!from.allocation) return from;
+  BufferRef to = allocate(from.allocation->device, from.bytes, where);
+  copy(from, to, stream, where);
+  return to;
+}
+
+void set_label(const BufferRef& buffer, std::string_view name) {
+  if (buffer.allocation) {
+    core_of(buffer).shared().labels.set(buffer.allocation->id, std::string(name));
+  }
+}
+
+Status status(const BufferRef& buffer) {
+  if (buffer.invalid) return *buffer.invalid;
+  if (!buffer.allocation) return no_device({});
+  const server::Binding binding = binding_of(buffer, Access::in);
+  const std::optional<Error> error =
+      core_of(buffer).executor().with_server([&](server::Server& server) {
+        server.inspect();
+        return server.check(binding);
+      });
+  return error ? Status(*error) : Status();
+}
+
+PendingPtr download(const BufferRef& buffer, const Stream* stream, SourceLoc where) {
+  if (buffer.invalid) return failed_pending(*buffer.invalid);
+  if (!buffer.allocation) return failed_pending(no_device(where));
+  DeviceCore& core = core_of(buffer);
+  PendingPtr pending = new_pending(buffer);
+  CommandWriter<server::ReadCommand> command(stream_id(stream), where, 1);
+  command->pending = core.shared().pendings.insert(pending->state);
+  command->binding_count = 1;
+  command.bindings()[0] = binding_of(buffer, Access::in);
+  core.executor().run_or_push(command.header());
+  return pending;
+}
+
+Status download_to(const BufferRef& buffer, std::span<std::byte> to, SourceLoc where) {
+  if (!buffer.invalid && to.size() != buffer.bytes) {
+    return Error(ErrorKind::InvalidArgument,
+                 fmt::format("A buffer of {} bytes cannot be read into memory of {} bytes.",
+                             buffer.bytes, to.size()),
+                 where);
+  }
+  PendingPtr pending = download(buffer, nullptr, where);
+  return pending_take(*pending, to);
+}
+
+void write(const BufferRef& buffer, std::span<const std::byte> bytes, const Stream* stream,
+           SourceLoc where) {
+  if (buffer.invalid || !buffer.allocation) return;
+  DeviceCore& core = core_of(buffer);
+  if (bytes.size() > buffer.bytes) {
+    return fail(core, buffer,
+                Error(ErrorKind::InvalidArgument,
+                      fmt::format("{} bytes cannot be written to a buffer of {} bytes.",
+                                  bytes.size(), buffer.bytes),
+                      where),
+                stream_id(stream), where);
+  }
+  if (bytes.empty()) return;
+  CommandWriter<server::UploadCommand> command(stream_id(stream), where);
+  command->to = binding_of(buffer, Access::out);
+  command->to.bytes = bytes.size();
+  const server::StagingPool::Lease lease = core.shared().staging.acquire(bytes.size());
+  std::memcpy(lease.bytes.data(), bytes.data(), bytes.size());
+  command->staging = lease.id;
+  core.executor().push(command.header());
+}
+
+void write_exactly(const BufferRef& buffer, std::span<const std::byte> bytes, SourceLoc where) {
+  if (buffer.invalid || !buffer.allocation || bytes.size() == buffer.bytes) {
+    return write(buffer, bytes, nullptr, where);
+  }
+  fail(core_of(buffer), buffer,
+       Error(ErrorKind::InvalidArgument,
+             fmt::format("The shape asks for {} bytes, but {} bytes were given.", buffer.bytes,
+                         bytes.size()),
+             where),
+       0, where);
+}
+
+void write_owned(const BufferRef& buffer, std::span<const std::byte> bytes,
+                 std::shared_ptr<const void> owner, SourceLoc where) {
+  if (bytes.size() <= server::StagingPool::copy_limit) return write(buffer, bytes, nullptr, where);
+  if (buffer.invalid || !buffer.allocation) return;
+  DeviceCore& core = core_of(buffer);
+  CommandWriter<server::UploadCommand> command(0, where);
+  command->to = binding_of(buffer, Access::out);
+  command->staging = core.shared().staging.adopt(bytes, std::move(owner));
+  core.executor().push(command.header());
+}
+
+void copy(const BufferRef& from, const BufferRef& to, const Stream* stream, SourceLoc where) {
+  if (to.invalid || !to.allocation) return;
+  DeviceCore& core = core_of(to);
+  const auto refuse = [&](Error error) { fail(core, to, error, stream_id(stream), where); };
+  if (from.invalid) return refuse(*from.invalid);
+  if (!from.allocation) return refuse(no_device(where));
+  if (&core_of(from) != &core) {
+    return refuse(Error(ErrorKind::InvalidArgument,
+                        fmt::format("A buffer of {} cannot be copied to a buffer of {} this way: "
+                                    "download it and upload it.",
+                                    core_of(from).device().name, core.device().name),
+                        where));
+  }
+  if (from.bytes != to.bytes) {
+    return refuse(Error(ErrorKind::InvalidArgument,
+                        fmt::format("A copy needs buffers of one size: source {} bytes, target {} "
+                                    "bytes.",
+                                    from.bytes, to.bytes),
+                        where));
+  }
+  if (from.bytes == 0) return;
+  if (from.allocation->id == to.allocation->id && from.offset < to.offset + to.bytes &&
+      to.offset < from.offset + from.bytes) {
+    if (from.offset == to.offset) return;  // a copy onto itself
+    return refuse(Error(ErrorKind::InvalidArgument,
+                        "Source and target of a copy overlap: copy through a clone().", where));
+  }
+  CommandWriter<server::CopyCommand> command(stream_id(stream), where);
+  command->from = binding_of(from, Access::in);
+  command->to = binding_of(to, Access::out);
+  core.executor().push(command.header());
+}
+
+void fill(const BufferRef& buffer, std::span<const std::byte> element, const Stream* stream,
+          SourceLoc where) {
+  if (buffer.invalid || !buffer.allocation || buffer.bytes == 0) return;
+  CommandWriter<server::FillCommand> command(stream_id(stream), where);
+  command->to = binding_of(buffer, Access::out);
+  if (fill_pattern(element, command->pattern, command->width)) {
+    core_of(buffer).executor().push(command.header());
+    return;
+  }
+  // An element with no short period is written from the host.
+  auto owner = std::make_shared<std::vector<std::byte>>(buffer.bytes);
+  for (std::size_t i = 0; i < owner->size(); i += element.size()) {
+    std::memcpy(owner->data() + i, element.data(), element.size());
+  }
+  const std::span<const std::byte> bytes(*owner);
+  DeviceCore& core = core_of(buffer);
+  CommandWriter<server::UploadCommand> upload(stream_id(stream), where);
+  upload->to = binding_of(buffer, Access::out);
+  upload->staging = core.shared().staging.adopt(bytes, std::move(owner));
+  core.executor().push(upload.header());
+}
+
+}  // namespace tessera::inline v0::detail

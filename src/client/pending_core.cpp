@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "client/pending_core.hpp"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "server/command_writer.hpp"
+
+namespace tessera::inline v0::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto spin_time = std::chrono::microseconds(20);
+
+Error closed() { return Error(ErrorKind::DeviceLost, "The device has been closed."); }
+
+// Whether the executor got to the command before the deadline.
+bool wait_enqueued(PendingCore& pending, driver::Deadline deadline) {
+  server::PendingState& state = *pending.state;
+  const auto spin_until = Clock::now() + spin_time;
+  do {
+    if (state.enqueued.load(std::memory_order_acquire)) return true;
+  } while (Clock::now() < spin_until);
+  std::unique_lock lock(state.mutex);
+  const auto done = [&] { return state.enqueued.load(std::memory_order_acquire); };
+  while (!done()) {
+    // A closed device executes nothing more; look now and then.
+    auto until = Clock::now() + std::chrono::milliseconds(100);
+    if (deadline && *deadline < until) until = *deadline;
+    state.changed.wait_until(lock, until, done);
+    if (done()) return true;
+    if (deadline && Clock::now() >= *deadline) return false;
+    if (pending.device->executor().stopped()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+PendingCore::~PendingCore() {
+  if (taken || device == nullptr) return;
+  if (!state->enqueued.load(std::memory_order_acquire)) return;  // dropped with the state's parts
+  for (const auto& part : state->parts) device->driver().drop_read(part.read);
+}
+
+void PendingDeleter::operator()(PendingCore* pending) const noexcept { delete pending; }
+
+PendingPtr new_pending(const BufferRef& buffer) {
+  PendingPtr pending(new PendingCore);
+  pending->device = buffer.allocation->device;
+  pending->bytes = buffer.bytes;
+  return pending;
+}
+
+PendingPtr failed_pending(const Error& error) {
+  PendingPtr pending(new PendingCore);
+  pending->state->failure = error;
+  pending->state->enqueued.store(true);
+  return pending;
+}
+
+bool pending_ready(const PendingCore& pending) {
+  if (!pending.state->enqueued.load(std::memory_order_acquire)) return false;
+  if (pending.device == nullptr || pending.state->failure) return true;
+  for (const server::Point p : pending.state->waits) {
+    if (pending.device->driver().completed(p.queue) < p.ticket) {
+      return pending.device->driver().lost().has_value();
+    }
+  }
+  return true;
+}
+
+bool pending_wait(PendingCore& pending, std::chrono::nanoseconds at_most) {
+  if (pending_ready(pending)) return true;
+  const driver::Deadline deadline = Clock::now() + at_most;
+  if (!wait_enqueued(pending, deadline)) return false;
+  for (const server::Point p : pending.state->waits) {
+    const Result<bool> done = pending.device->executor().wait_host(p, deadline);
+    if (!done) return true;  // lost: get() says so
+    if (!*done) return false;
+  }
+  return true;
+}
+
+std::uint64_t pending_bytes(const PendingCore& pending) { return pending.bytes; }
+
+Status settle(PendingCore& pending, driver::Deadline deadline) {
+  server::PendingState& state = *pending.state;
+  if (pending.device == nullptr) return *state.failure;
+  server::Executor& executor = pending.device->executor();
+  if (!wait_enqueued(pending, deadline)) {
+    if (executor.stopped()) return closed();
+    return Error(ErrorKind::Timeout, "The deadline passed before the command was reached.");
+  }
+  for (const server::Point p : state.waits) {
+    const Result<bool> done = executor.wait_host(p, deadline);
+    if (!done) {
+      executor.with_server([](server::Server& server) { server.inspect(); });
+      return state.failure ? Status(*state.failure) : Status(done.error());
+    }
+    if (!*done) return Error(ErrorKind::Timeout, "The deadline passed before the device was done.");
+  }
+  // Everything that the answer depends on has completed; now look at what it left.
+  std::optional<Error> failure = executor.with_server([&](server::Server& server) {
+    server.inspect();
+    if (state.failure || !state.sync) return state.failure;
+    return server.earliest_failure(state.whole_device ? std::nullopt
+                                                      : std::optional(state.stream));
+  });
+  return failure ? Status(*failure) : Status();
+}
+
+Status pending_take(PendingCore& pending, std::span<std::byte> to) {
+  Status settled = settle(pending, std::nullopt);
+  if (!settled) {
+    const Error error = settled.error();
+    if (error.kind() == ErrorKind::InvalidArgument && pending.device == nullptr) return error;
+    if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Timeout) return error;
+    return Error(ErrorKind::BufferFailed,
+                 "The buffer does not hold what it should: what was to write it failed.",
+                 error.where())
+        .with_cause(error);
+  }
+  std::uint64_t at = 0;
+  for (const auto& part : pending.state->parts) {
+    if (Status s = pending.device->driver().take_read(part.read, to.subspan(at, part.bytes)); !s) {
+      pending.taken = true;
+      return s;
+    }
+    at += part.bytes;
+  }
+  pending.taken = true;
+  return {};
+}
+
+Status sync(const std::shared_ptr<DeviceCore>& core, server::StreamId stream, bool whole_device,
+            Deadline deadline, SourceLoc where) {
+  driver::Deadline until;
+  if (deadline) {
+    until = Clock::now() + std::chrono::duration_cast<Clock::duration>(*deadline);
+  }
+  PendingCore pending;
+  pending.device = core;
+  server::CommandWriter<server::SyncCommand> command(stream, where);
+  command->pending = core->shared().pendings.insert(pending.state);
+  command->whole_device = whole_device ? 1 : 0;
+  core->executor().run_or_push(command.header());
+  return settle(pending, until);
+}
+
+}  // namespace tessera::inline v0::detail

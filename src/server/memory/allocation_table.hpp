@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What the server knows of each allocation, and the ids that clients name them by.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/failure/claims.hpp"
+#include "server/ids.hpp"
+#include "server/memory/page_pool.hpp"
+
+namespace tessera::server {
+
+struct Allocation {
+  AllocationId id;
+  std::uint64_t bytes = 0;
+  Block* block = nullptr;      // null: zero bytes, never allocated, or released (see `released`)
+  driver::Region region;       // where the bytes are, also after the block was given back
+  std::optional<Error> never;  // set: there is no memory, because of this
+  Claims claims;
+  std::uint32_t parked_uses = 0;  // parked commands that name it
+  bool live = false;
+  bool released = false;  // the last handle is gone; kept for parked commands alone
+};
+
+/// Hands out ids. Thread-safe; used by clients, who name an allocation before the server makes it.
+class AllocationIds {
+ public:
+  AllocationId next();
+  void recycle(AllocationId id);  // by the server, once it has forgotten the allocation
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::uint32_t> generations_;
+  std::vector<std::uint32_t> free_;
+};
+
+/// Labels of buffers, for messages. Thread-safe.
+class Labels {
+ public:
+  void set(AllocationId id, std::string label);
+  /// The label in quotes, or "buffer #N".
+  std::string name(AllocationId id) const;
+  void forget(AllocationId id);
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> labels_;
+};
+
+/// Server only.
+class AllocationTable {
+ public:
+  Allocation& make(AllocationId id, std::uint64_t bytes);
+  /// Null for an allocation that is gone.
+  Allocation* find(AllocationId id);
+  void forget(AllocationId id);
+  std::size_t live() const noexcept { return live_; }
+
+  template <class F>
+  void for_each(F&& f) {
+    for (Allocation& a : slots_) {
+      if (a.live) f(a);
+    }
+  }
+
+ private:
+  std::deque<Allocation> slots_;
+  std::size_t live_ = 0;
+};
+
+}  // namespace tessera::server

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Making memory, host writes, fills and copies.
+#include <fmt/format.h>
+
+#include "server/server.hpp"
+
+namespace tessera::server {
+
+void Server::run(const AllocCommand& command) {
+  Allocation& a = allocations_.make(command.allocation, command.bytes);
+  if (command.bytes == 0) return;
+  Result<Block*> block = pool_.take(command.bytes);
+  if (!block && block.error().kind() == ErrorKind::OutOfMemory) {
+    // Once: give back what holds nothing, and ask again.
+    inspect();
+    if (trim() > 0) block = pool_.take(command.bytes);
+  }
+  if (!block) {
+    a.never = block.error().with_context(fmt::format("allocating {} bytes at {}:{}", command.bytes,
+                                                     command.header.site.file,
+                                                     command.header.site.line));
+    return;
+  }
+  a.block = *block;
+  a.region = {(*block)->page, (*block)->offset, command.bytes};
+}
+
+Touch Server::touch(const Binding& binding, bool reads, bool writes) {
+  const Allocation* a = allocations_.find(binding.allocation);
+  Touch t;
+  t.block = a->block;
+  t.region = {a->region.page, a->region.offset + binding.offset, binding.bytes};
+  t.reads = reads;
+  t.writes = writes;
+  return t;
+}
+
+// The steps that host writes, fills and copies share. `enqueue(from region, to region)` gives the
+// driver's ticket.
+template <class Enqueue>
+void Server::write_operation(OpKind kind, const CommandHeader& header, const Binding& to,
+                             const Binding* from, std::string_view what, StagingId staging,
+                             Enqueue&& enqueue) {
+  const auto end_staging = [&] {
+    if (staging != LogEntry::no_staging) shared_.staging.release(staging);
+  };
+  const Allocation* target = allocations_.find(to.allocation);
+  if (to.bytes == 0 || target == nullptr || target->never) {
+    // Nothing to write, or nowhere: memory that was never allocated keeps its own reason.
+    end_staging();
+    return;
+  }
+  WriteScope scope(failures_, {&to, 1}, header.stream, what, header.site);
+  if (from != nullptr) {
+    if (std::optional<Error> tainted = failures_.check(*from)) {
+      scope.fail(*tainted);
+      return end_staging();
+    }
+  }
+  const QueueId queue = queue_of(header.stream);
+  Touch touched[2] = {touch(to, false, true), {}};
+  std::size_t count = 1;
+  if (from != nullptr) touched[count++] = touch(*from, true, false);
+  const std::span<const Touch> touches(touched, count);
+
+  Status ordered = ordering_.before(queue, touches);
+  Result<driver::Ticket> ticket =
+      ordered ? enqueue(queue, touched[1].region, touched[0].region) : ordered.error();
+  if (!ticket) {
+    scope.fail(ticket.error().with_context(
+        fmt::format("enqueueing the {} issued at {}:{}", what, header.site.file, header.site.line)));
+    return end_staging();
+  }
+  ordering_.after(queue, *ticket, touches);
+  scope.succeed();
+
+  LogEntry& entry = failures_.log().append();
+  entry.kind = kind;
+  entry.at = {queue, *ticket};
+  entry.stream = header.stream;
+  entry.site = header.site;
+  entry.staging = staging;
+  if (from != nullptr) {
+    entry.reads.push_back({from->allocation, from->offset, from->offset + from->bytes});
+  }
+  entry.writes.push_back({to.allocation, to.offset, to.offset + to.bytes});
+  shared_.log_size.store(static_cast<std::uint32_t>(failures_.log().size()),
+                         std::memory_order_relaxed);
+}
+
+void Server::run(const UploadCommand& command) {
+  write_operation(OpKind::upload, command.header, command.to, nullptr, "host write",
+                  command.staging,
+                  [&](QueueId queue, const driver::Region&, const driver::Region& to) {
+                    return driver_.upload(queue, shared_.staging.view(command.staging), to);
+                  });
+}
+
+void Server::run(const FillCommand& command) {
+  write_operation(OpKind::fill, command.header, command.to, nullptr, "fill",
+                  LogEntry::no_staging,
+                  [&](QueueId queue, const driver::Region&, const driver::Region& to) {
+                    return driver_.fill(queue, to, command.pattern,
+                                        static_cast<int>(command.width));
+                  });
+}
+
+void Server::run(const CopyCommand& command) {
+  write_operation(OpKind::copy, command.header, command.to, &command.from, "copy",
+                  LogEntry::no_staging,
+                  [&](QueueId queue, const driver::Region& from, const driver::Region& to) {
+                    return driver_.copy(queue, from, to);
+                  });
+}
+
+void Server::run(const FailCommand& command) {
+  const Error error = shared_.errors.take(command.error);
+  const auto writes = bindings_of(command);
+  for (const Binding& b : writes) failures_.claim(b, error, command.header.stream);
+  failures_.log_failure(writes, error, command.header.stream);
+}
+
+}  // namespace tessera::server

@@ -160,6 +160,41 @@ TEST(Interpreter, BreakLeavesTheInnermostLoop) {
   EXPECT_EQ(data.values, (std::vector<std::uint32_t>{0, 3, 6, 9}));
 }
 
+TEST(Interpreter, ReturnInsideLoopsEndsTheUnit) {
+  // Unit u returns in iteration u of a for_ that holds a loop; nobody is left to store.
+  T t(4);
+  const auto out = t.binding("out", T::u32, Access::inout);
+  const Value i = t.builtin(Builtin::unit_pos), one = t.constant(Elem::u32, 1);
+  t.for_(t.idx(0), t.idx(3), t.idx(1), [&](Value k) {
+    t.loop([&] {
+      t.if_(t.op(Opcode::eq, T::boolean, {k, i}), [&] { t.op(Opcode::return_, T::nothing); });
+      t.store(out, {i}, t.op(Opcode::add, T::u32, {t.load(out, {i}), one}));
+      t.op(Opcode::break_, T::nothing);
+    });
+    t.store(out, {i}, t.op(Opcode::add, T::u32, {t.load(out, {i}), one}));
+  });
+  t.store(out, {i}, t.op(Opcode::add, T::u32, {t.load(out, {i}), t.constant(Elem::u32, 100)}));
+  Data<std::uint32_t> data({0, 0, 0, 0});
+  const BufferView views[] = {data.view()};
+  const auto r = must(run(t.k, views, words({}, {4}), cubes(1)));
+  EXPECT_EQ(data.values, (std::vector<std::uint32_t>{0, 2, 4, 106}));
+  EXPECT_TRUE(r.findings.empty());
+}
+
+TEST(Interpreter, BreakLeavesAForForGood) {
+  T t(4);
+  const auto out = t.binding("out", T::u32, Access::inout);
+  const Value i = t.builtin(Builtin::unit_pos), one = t.constant(Elem::u32, 1);
+  t.for_(t.idx(0), t.idx(3), t.idx(1), [&](Value k) {
+    t.if_(t.op(Opcode::eq, T::boolean, {k, i}), [&] { t.op(Opcode::break_, T::nothing); });
+    t.store(out, {i}, t.op(Opcode::add, T::u32, {t.load(out, {i}), one}));
+  });
+  Data<std::uint32_t> data({0, 0, 0, 0});
+  const BufferView views[] = {data.view()};
+  must(run(t.k, views, words({}, {4}), cubes(1)));
+  EXPECT_EQ(data.values, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+}
+
 // Runs for_ over run-time bounds; out[0] counts trips, out[1] holds the last value.
 std::vector<std::int64_t> trips(Elem elem, std::uint64_t begin, std::uint64_t end,
                                 std::uint64_t step) {
@@ -476,6 +511,17 @@ TEST(Interpreter, AliasesOfOtherElementSizesRace) {
   const auto r = must(run(t.k, views, words({}, {1, 2}), cubes(1)));
   ASSERT_EQ(r.findings.size(), 1u);
   EXPECT_EQ(r.findings[0].kind, FindingKind::race);
+}
+
+TEST(Interpreter, AliasesOfOtherElementSizesDoNotRaceOnNeighbours) {
+  T t(2);
+  const auto a = t.binding("a", {Elem::u32, 2}, Access::in), b = t.binding("b", T::u32, Access::out);
+  t.store(b, {t.builtin(Builtin::unit_pos)}, t.constant(Elem::u32, 1));
+  t.sync();
+  t.load(a, {t.idx(0)});
+  Data<std::uint32_t> data(std::vector<std::uint32_t>{1, 2});
+  const BufferView views[] = {data.view(), data.view()};
+  EXPECT_TRUE(must(run(t.k, views, words({}, {1, 2}), cubes(1))).findings.empty());
 }
 
 TEST(Interpreter, UniformLoadOrdersBothSides) {

@@ -66,7 +66,7 @@ struct Sim {
     l.parameters = p;
     l.cubes = l.virtual_cubes = {cubes, 1, 1};
     l.fault_slot = slot;
-    l.fault_claim = 77;
+    l.fault_claim = 70 + n;
     return must(d.launch(q, l));
   }
   std::vector<std::uint32_t> read(QueueId q, Region r) {
@@ -223,6 +223,21 @@ TEST(SimDriver, WaitsAreTransitiveAndTakeTheTicketsOwnClock) {
   EXPECT_NE(s.d.violations()[0].find("operation 2 of queue 0"), std::string::npos);
 }
 
+TEST(SimDriver, AWaitCoversItsTicketAndNothingLater) {
+  Sim s(seeded(23));
+  const Region a = s.page(32), b = s.page(32);
+  must(s.d.fill(0, a, 1, 4));
+  must(s.d.fill(0, b, 1, 4));
+  must(s.d.wait(1, 0, 1));
+  must(s.d.fill(1, a, 2, 4));
+  must(s.d.fill(1, b, 2, 4));
+  s.issued = {2, 2, 0, 0};
+  s.finish();
+  ASSERT_EQ(s.d.violations().size(), 1u);
+  EXPECT_NE(s.d.violations()[0].find("operation 2 of queue 1"), std::string::npos);
+  EXPECT_NE(s.d.violations()[0].find("operation 2 of queue 0"), std::string::npos);
+}
+
 TEST(SimDriver, WhatTheHostSawIsOrdered) {
   for (bool sees : {false, true}) {
     Sim s(seeded(5));
@@ -309,7 +324,7 @@ TEST(SimDriver, FaultWordsAreClaimedOnce) {
   s.launch(0, a, b, 2, 4, 5);
   EXPECT_EQ(s.read(0, b)[7], 10u);
   const FaultWord word = s.d.fault(5);
-  EXPECT_EQ(word.claim, 77u);
+  EXPECT_EQ(word.claim, 71u);
   EXPECT_EQ(word.site, 0u);
   EXPECT_EQ(word.index, 8u);
   EXPECT_EQ(s.d.fault(4).claim, 0u);

@@ -72,9 +72,9 @@ void Run::load_or(const Step& s, const Mask& mask) {
     const bool inside = spot.inside && spot.element < place.capacity;
     if (inside) memory_.touch(place, spot.element, Touch::read, u, s.value, findings_);
     for (std::uint32_t lane = 0; lane < s.type.lanes; ++lane) {
-      out(s, lane)[u] = inside ? load_bits(place.at(spot.element) + lane * place.lane_bytes,
-                                           place.lane_bytes)
-                               : in(s, fallback, lane)[u];
+      out(s, lane)[u] =
+          inside ? load_bits(place.at(spot.element) + lane * place.lane_bytes, place.lane_bytes)
+                 : in(s, fallback, lane)[u];
     }
   }
 }
@@ -113,12 +113,18 @@ void Run::atomic(const Step& s, const Mask& mask) {
     const std::uint64_t old = load_bits(at, place.lane_bytes);
     std::uint64_t next = old;
     switch (s.code) {
-      case Opcode::atomic_load: break;
-      case Opcode::atomic_store: case Opcode::atomic_exchange: next = in(s, coordinates)[u]; break;
+      case Opcode::atomic_load:
+        break;
+      case Opcode::atomic_store:
+      case Opcode::atomic_exchange:
+        next = in(s, coordinates)[u];
+        break;
       case Opcode::atomic_cas:
         if (old == in(s, coordinates)[u]) next = in(s, coordinates + 1)[u];
         break;
-      default: s.function(&next, &old, in(s, coordinates) + u, nullptr, 1); break;
+      default:
+        s.function(&next, &old, in(s, coordinates) + u, nullptr, 1);
+        break;
     }
     if (s.code != Opcode::atomic_load) {
       memory_.touch(place, spot.element, Touch::atomic_write, u, s.value, findings_);

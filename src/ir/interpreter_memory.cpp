@@ -12,9 +12,12 @@ constexpr std::byte poison{0xCD};
 // Shared blocks may hold what buffers do not.
 std::uint32_t lane_size(Elem elem) {
   switch (elem) {
-    case Elem::boolean: return 1;
-    case Elem::index: return 8;
-    default: return static_cast<std::uint32_t>(size_of(elem));
+    case Elem::boolean:
+      return 1;
+    case Elem::index:
+      return 8;
+    default:
+      return static_cast<std::uint32_t>(size_of(elem));
   }
 }
 
@@ -27,10 +30,14 @@ void set_type(Place& place, Type type, std::uint64_t bytes) {
 
 const char* word(Touch touch) {
   switch (touch) {
-    case Touch::read: return "reads";
-    case Touch::write: return "writes";
-    case Touch::atomic_read: return "atomically reads";
-    case Touch::atomic_write: return "atomically writes";
+    case Touch::read:
+      return "reads";
+    case Touch::write:
+      return "writes";
+    case Touch::atomic_read:
+      return "atomically reads";
+    case Touch::atomic_write:
+      return "atomically writes";
   }
   return "touches";
 }
@@ -39,7 +46,8 @@ const char* word(Touch touch) {
 
 std::uint64_t load_bits(const std::byte* from, std::uint32_t bytes) {
   switch (bytes) {
-    case 1: return std::to_integer<std::uint8_t>(*from);
+    case 1:
+      return std::to_integer<std::uint8_t>(*from);
     case 2: {
       std::uint16_t x;
       std::memcpy(&x, from, 2);
@@ -60,7 +68,9 @@ std::uint64_t load_bits(const std::byte* from, std::uint32_t bytes) {
 
 void store_bits(std::byte* to, std::uint32_t bytes, std::uint64_t bits) {
   switch (bytes) {
-    case 1: *to = static_cast<std::byte>(bits); return;
+    case 1:
+      *to = static_cast<std::byte>(bits);
+      return;
     case 2: {
       const auto x = static_cast<std::uint16_t>(bits);
       std::memcpy(to, &x, 2);
@@ -71,7 +81,8 @@ void store_bits(std::byte* to, std::uint32_t bytes, std::uint64_t bits) {
       std::memcpy(to, &x, 4);
       return;
     }
-    default: std::memcpy(to, &bits, 8);
+    default:
+      std::memcpy(to, &bits, 8);
   }
 }
 
@@ -163,8 +174,8 @@ std::uint64_t Memory::cube_of(std::uint32_t epoch) const {
   return static_cast<std::uint64_t>(it - begins_.begin()) - 1;
 }
 
-void Memory::examine(Place& place, std::uint64_t element, Touch touch, std::uint32_t unit,
-                     Value op, Findings& findings) {
+void Memory::examine(Place& place, std::uint64_t element, Touch touch, std::uint32_t unit, Value op,
+                     Findings& findings) {
   const Actor actor{cube_, unit, op};
   const std::uint64_t begin = element * place.element_bytes;
   const bool writes = touch == Touch::write || touch == Touch::atomic_write;
@@ -172,8 +183,8 @@ void Memory::examine(Place& place, std::uint64_t element, Touch touch, std::uint
     std::uint8_t* flags = place.written + begin;
     if (writes) {
       std::memset(flags, 1, place.element_bytes);
-    } else if (find_unwritten_ && std::find(flags, flags + place.element_bytes, 0) !=
-                                      flags + place.element_bytes) {
+    } else if (find_unwritten_ &&
+               std::find(flags, flags + place.element_bytes, 0) != flags + place.element_bytes) {
       findings.unwritten(place.ref, element, actor);
     }
   }

@@ -20,18 +20,18 @@ namespace tessera::ir {
 struct Place {
   MemoryRef ref;
   std::byte* data = nullptr;
-  std::uint8_t* written = nullptr;   // null: not tracked
-  std::uint64_t capacity = 0;        // whole elements that the bytes hold
-  std::uint32_t element_bytes = 0;   // of all lanes
+  std::uint8_t* written = nullptr;  // null: not tracked
+  std::uint64_t capacity = 0;       // whole elements that the bytes hold
+  std::uint32_t element_bytes = 0;  // of all lanes
   std::uint32_t lane_bytes = 0;
   Type type;
-  std::uint32_t rank = 0;            // 0: flat
-  std::uint64_t length = 0;          // elements, flat
+  std::uint32_t rank = 0;    // 0: flat
+  std::uint64_t length = 0;  // elements, flat
   const std::uint64_t* shape = nullptr;
   const std::uint64_t* strides = nullptr;
   RaceTracker* races = nullptr;
-  std::uint32_t cell_bytes = 1;      // of `races`
-  std::uint8_t observed = 0;         // bits of Access
+  std::uint32_t cell_bytes = 1;  // of `races`
+  std::uint8_t observed = 0;     // bits of Access
 
   std::byte* at(std::uint64_t element) const { return data + element * element_bytes; }
 };

@@ -10,40 +10,64 @@ namespace {
 
 bool depends_on_cube(Builtin builtin) {
   switch (builtin) {
-    case Builtin::cube_pos_x: case Builtin::cube_pos_y: case Builtin::cube_pos_z:
-    case Builtin::cube_pos: case Builtin::absolute_pos_x: case Builtin::absolute_pos_y:
-    case Builtin::absolute_pos_z: case Builtin::absolute_pos: return true;
-    default: return false;
+    case Builtin::cube_pos_x:
+    case Builtin::cube_pos_y:
+    case Builtin::cube_pos_z:
+    case Builtin::cube_pos:
+    case Builtin::absolute_pos_x:
+    case Builtin::absolute_pos_y:
+    case Builtin::absolute_pos_z:
+    case Builtin::absolute_pos:
+      return true;
+    default:
+      return false;
   }
 }
 
 bool is_fixed(Opcode code) {
   switch (code) {
-    case Opcode::constant: case Opcode::builtin: case Opcode::scalar: case Opcode::length:
-    case Opcode::shape: case Opcode::stride: return true;
-    default: return false;
+    case Opcode::constant:
+    case Opcode::builtin:
+    case Opcode::scalar:
+    case Opcode::length:
+    case Opcode::shape:
+    case Opcode::stride:
+      return true;
+    default:
+      return false;
   }
 }
 
 /// What an atomic does with the old value and its operand.
 Opcode combine(Opcode atomic) {
   switch (atomic) {
-    case Opcode::atomic_add: return Opcode::add;
-    case Opcode::atomic_sub: return Opcode::sub;
-    case Opcode::atomic_min: return Opcode::min;
-    case Opcode::atomic_max: return Opcode::max;
-    case Opcode::atomic_and: return Opcode::bit_and;
-    case Opcode::atomic_or: return Opcode::bit_or;
-    case Opcode::atomic_xor: return Opcode::bit_xor;
-    default: return Opcode::constant;
+    case Opcode::atomic_add:
+      return Opcode::add;
+    case Opcode::atomic_sub:
+      return Opcode::sub;
+    case Opcode::atomic_min:
+      return Opcode::min;
+    case Opcode::atomic_max:
+      return Opcode::max;
+    case Opcode::atomic_and:
+      return Opcode::bit_and;
+    case Opcode::atomic_or:
+      return Opcode::bit_or;
+    case Opcode::atomic_xor:
+      return Opcode::bit_xor;
+    default:
+      return Opcode::constant;
   }
 }
 
 class Lowering {
  public:
   Lowering(const Kernel& kernel, bool wide_index)
-      : kernel_(kernel), wide_index_(wide_index), home_(kernel.ops.size(), none),
-        last_use_(kernel.ops.size(), 0), reg_(kernel.ops.size(), none),
+      : kernel_(kernel),
+        wide_index_(wide_index),
+        home_(kernel.ops.size(), none),
+        last_use_(kernel.ops.size(), 0),
+        reg_(kernel.ops.size(), none),
         position_(kernel.regions.size(), 0) {
     program_.regions.resize(kernel.regions.size());
   }
@@ -110,8 +134,8 @@ class Lowering {
     if (combined != Opcode::constant) {
       step.function = lane_function(combined, op.type.elem, op.type.elem, wide_index_);
     } else if (op.operand_count != 0) {
-      step.function =
-          lane_function(op.code, kernel_.op(kernel_.arg(v, 0)).type.elem, op.type.elem, wide_index_);
+      step.function = lane_function(op.code, kernel_.op(kernel_.arg(v, 0)).type.elem, op.type.elem,
+                                    wide_index_);
     }
     return step;
   }
@@ -161,6 +185,8 @@ class Lowering {
 
 }  // namespace
 
-Program lower(const Kernel& kernel, bool wide_index) { return Lowering(kernel, wide_index).run(); }
+Program lower(const Kernel& kernel, bool wide_index) {
+  return Lowering(kernel, wide_index).run();
+}
 
 }  // namespace tessera::ir

@@ -22,17 +22,17 @@ struct Operand {
 
 struct Step {
   Opcode code{};
-  Type type{};                       // of the result
-  bool checked = false;              // test coordinates, fault outside
-  bool leaves_together = false;      // loop: holds a barrier, so a fault makes every unit leave
-  std::uint32_t out = none;          // register of the result
-  std::uint32_t operands = 0;        // into Program::operands
+  Type type{};                   // of the result
+  bool checked = false;          // test coordinates, fault outside
+  bool leaves_together = false;  // loop: holds a barrier, so a fault makes every unit leave
+  std::uint32_t out = none;      // register of the result
+  std::uint32_t operands = 0;    // into Program::operands
   std::uint32_t operand_count = 0;
-  RegionId region = none;            // first region
+  RegionId region = none;  // first region
   std::uint32_t region_count = 0;
   std::uint64_t attr = 0;
-  LaneFunction function = nullptr;   // lanewise operations, and what an atomic does
-  Value value = none;                // the operation, for messages and sites
+  LaneFunction function = nullptr;  // lanewise operations, and what an atomic does
+  Value value = none;               // the operation, for messages and sites
 };
 
 /// A value known without running anything, and the register that holds it.
@@ -44,8 +44,8 @@ struct Fixed {
 struct Program {
   std::vector<std::vector<Step>> regions;  // by RegionId
   std::vector<Operand> operands;
-  std::vector<Fixed> per_run;    // constants, parameters, positions inside the cube
-  std::vector<Fixed> per_cube;   // positions that depend on the cube
+  std::vector<Fixed> per_run;   // constants, parameters, positions inside the cube
+  std::vector<Fixed> per_cube;  // positions that depend on the cube
   std::uint32_t registers = 0;
 
   const Operand& operand(const Step& step, std::uint32_t i) const {

@@ -38,8 +38,8 @@ TEST(RaceTracker, AgreesWithAListOfEverything) {
       bool want = false;
       for (const Past& p : all) {
         const bool same_cube = p.when.epoch >= now.cube_begin;
-        const bool ordered = same_cube ? p.when.epoch != now.epoch || p.when.unit == now.unit
-                                       : shared;
+        const bool ordered =
+            same_cube ? p.when.epoch != now.epoch || p.when.unit == now.unit : shared;
         const auto writes = [](Touch t) { return t == Touch::write || t == Touch::atomic_write; };
         const bool both_atomic = p.touch >= Touch::atomic_read && touch >= Touch::atomic_read;
         want |= !ordered && !both_atomic && (writes(p.touch) || writes(touch));

@@ -61,28 +61,62 @@ void Run::fill_run_values() {
     const auto low = static_cast<std::uint32_t>(op.attr);
     const auto axis = static_cast<std::uint32_t>(op.attr >> 32);
     switch (op.code) {
-      case Opcode::constant: fill(fixed, op.attr); break;
-      case Opcode::scalar: fill(fixed, normalise(op.type.elem, parameters_[low], wide_index_)); break;
-      case Opcode::length: fill(fixed, index_bits(parameters_[layout.lengths + low])); break;
-      case Opcode::shape: fill(fixed, index_bits(parameters_[layout.shapes[low] + axis])); break;
-      case Opcode::stride: fill(fixed, index_bits(parameters_[layout.strides[low] + axis])); break;
+      case Opcode::constant:
+        fill(fixed, op.attr);
+        break;
+      case Opcode::scalar:
+        fill(fixed, normalise(op.type.elem, parameters_[low], wide_index_));
+        break;
+      case Opcode::length:
+        fill(fixed, index_bits(parameters_[layout.lengths + low]));
+        break;
+      case Opcode::shape:
+        fill(fixed, index_bits(parameters_[layout.shapes[low] + axis]));
+        break;
+      case Opcode::stride:
+        fill(fixed, index_bits(parameters_[layout.strides[low] + axis]));
+        break;
       default: {  // a built-in
         std::uint64_t* to = words(fixed.reg);
         for (std::uint32_t u = 0; u < units_; ++u) {
           std::uint64_t x = 0;
           switch (static_cast<Builtin>(op.attr)) {
-            case Builtin::unit_pos_x: x = u % dx; break;
-            case Builtin::unit_pos_y: x = u / dx % dy; break;
-            case Builtin::unit_pos_z: x = u / dx / dy; break;
-            case Builtin::unit_pos: x = u; break;
-            case Builtin::cube_dim_x: x = dx; break;
-            case Builtin::cube_dim_y: x = dy; break;
-            case Builtin::cube_dim_z: x = dz; break;
-            case Builtin::cube_dim: x = units_; break;
-            case Builtin::cube_count_x: x = cubes_[0]; break;
-            case Builtin::cube_count_y: x = cubes_[1]; break;
-            case Builtin::cube_count_z: x = cubes_[2]; break;
-            default: x = std::uint64_t{cubes_[0]} * cubes_[1] * cubes_[2]; break;
+            case Builtin::unit_pos_x:
+              x = u % dx;
+              break;
+            case Builtin::unit_pos_y:
+              x = u / dx % dy;
+              break;
+            case Builtin::unit_pos_z:
+              x = u / dx / dy;
+              break;
+            case Builtin::unit_pos:
+              x = u;
+              break;
+            case Builtin::cube_dim_x:
+              x = dx;
+              break;
+            case Builtin::cube_dim_y:
+              x = dy;
+              break;
+            case Builtin::cube_dim_z:
+              x = dz;
+              break;
+            case Builtin::cube_dim:
+              x = units_;
+              break;
+            case Builtin::cube_count_x:
+              x = cubes_[0];
+              break;
+            case Builtin::cube_count_y:
+              x = cubes_[1];
+              break;
+            case Builtin::cube_count_z:
+              x = cubes_[2];
+              break;
+            default:
+              x = std::uint64_t{cubes_[0]} * cubes_[1] * cubes_[2];
+              break;
           }
           to[u] = index_bits(x);
         }
@@ -93,7 +127,8 @@ void Run::fill_run_values() {
 
 void Run::fill_cube_values() {
   const auto [dx, dy, dz] = kernel_.units;
-  const std::uint64_t wide_x = std::uint64_t{cubes_[0]} * dx, wide_y = std::uint64_t{cubes_[1]} * dy;
+  const std::uint64_t wide_x = std::uint64_t{cubes_[0]} * dx,
+                      wide_y = std::uint64_t{cubes_[1]} * dy;
   for (const Fixed& fixed : program_.per_cube) {
     const auto builtin = static_cast<Builtin>(kernel_.op(fixed.value).attr);
     std::uint64_t* to = words(fixed.reg);
@@ -102,14 +137,30 @@ void Run::fill_cube_values() {
                           z = cube_pos_[2] * dz + u / dx / dy;
       std::uint64_t value = 0;
       switch (builtin) {
-        case Builtin::cube_pos_x: value = cube_pos_[0]; break;
-        case Builtin::cube_pos_y: value = cube_pos_[1]; break;
-        case Builtin::cube_pos_z: value = cube_pos_[2]; break;
-        case Builtin::cube_pos: value = cube_linear_; break;
-        case Builtin::absolute_pos_x: value = x; break;
-        case Builtin::absolute_pos_y: value = y; break;
-        case Builtin::absolute_pos_z: value = z; break;
-        default: value = x + wide_x * (y + wide_y * z); break;
+        case Builtin::cube_pos_x:
+          value = cube_pos_[0];
+          break;
+        case Builtin::cube_pos_y:
+          value = cube_pos_[1];
+          break;
+        case Builtin::cube_pos_z:
+          value = cube_pos_[2];
+          break;
+        case Builtin::cube_pos:
+          value = cube_linear_;
+          break;
+        case Builtin::absolute_pos_x:
+          value = x;
+          break;
+        case Builtin::absolute_pos_y:
+          value = y;
+          break;
+        case Builtin::absolute_pos_z:
+          value = z;
+          break;
+        default:
+          value = x + wide_x * (y + wide_y * z);
+          break;
       }
       to[u] = index_bits(value);
     }
@@ -118,8 +169,7 @@ void Run::fill_cube_values() {
 
 void Run::cube(std::uint64_t linear) {
   cube_linear_ = linear;
-  cube_pos_ = {linear % cubes_[0], linear / cubes_[0] % cubes_[1],
-               linear / cubes_[0] / cubes_[1]};
+  cube_pos_ = {linear % cubes_[0], linear / cubes_[0] % cubes_[1], linear / cubes_[0] / cubes_[1]};
   memory_.begin_cube(linear);
   fill_cube_values();
   std::fill(returned_.begin(), returned_.end(), std::uint8_t{0});
@@ -152,27 +202,49 @@ void Run::block(RegionId region, Mask& mask) {
 
 void Run::step(const Step& s, Mask& mask) {
   switch (s.code) {
-    case Opcode::splat: case Opcode::compose: case Opcode::extract: case Opcode::insert:
+    case Opcode::splat:
+    case Opcode::compose:
+    case Opcode::extract:
+    case Opcode::insert:
       return rearrange(s, mask);
-    case Opcode::slot: case Opcode::slot_load: case Opcode::slot_store: return slot(s, mask);
-    case Opcode::load: return load(s, mask);
-    case Opcode::load_or: return load_or(s, mask);
-    case Opcode::store: return store(s, mask);
+    case Opcode::slot:
+    case Opcode::slot_load:
+    case Opcode::slot_store:
+      return slot(s, mask);
+    case Opcode::load:
+      return load(s, mask);
+    case Opcode::load_or:
+      return load_or(s, mask);
+    case Opcode::store:
+      return store(s, mask);
     case Opcode::uniform_load:
       barrier(s, mask);
       load(s, mask);
       // Nobody may change the value before everybody has it.
       memory_.barrier();
       return;
-    case Opcode::atomic_load: case Opcode::atomic_store: case Opcode::atomic_exchange:
-    case Opcode::atomic_add: case Opcode::atomic_sub: case Opcode::atomic_min:
-    case Opcode::atomic_max: case Opcode::atomic_and: case Opcode::atomic_or:
-    case Opcode::atomic_xor: case Opcode::atomic_cas: return atomic(s, mask);
-    case Opcode::sync_cube: return barrier(s, mask);
-    case Opcode::if_: return if_(s, mask);
-    case Opcode::for_: return for_(s, mask);
-    case Opcode::loop: return loop(s, mask);
-    case Opcode::break_unless: return break_unless(s, mask);
+    case Opcode::atomic_load:
+    case Opcode::atomic_store:
+    case Opcode::atomic_exchange:
+    case Opcode::atomic_add:
+    case Opcode::atomic_sub:
+    case Opcode::atomic_min:
+    case Opcode::atomic_max:
+    case Opcode::atomic_and:
+    case Opcode::atomic_or:
+    case Opcode::atomic_xor:
+    case Opcode::atomic_cas:
+      return atomic(s, mask);
+    case Opcode::sync_cube:
+      return barrier(s, mask);
+    case Opcode::if_:
+      return if_(s, mask);
+    case Opcode::for_:
+      return for_(s, mask);
+    case Opcode::loop:
+      return loop(s, mask);
+    case Opcode::break_unless:
+      return break_unless(s, mask);
     case Opcode::break_:
       std::fill(mask.on.begin(), mask.on.end(), std::uint8_t{0});
       return mask.recount();
@@ -181,8 +253,10 @@ void Run::step(const Step& s, Mask& mask) {
       returned_count_ += mask.count;
       std::fill(mask.on.begin(), mask.on.end(), std::uint8_t{0});
       return mask.recount();
-    case Opcode::check: return check(s, mask);
-    default: return lanewise(s, mask);
+    case Opcode::check:
+      return check(s, mask);
+    default:
+      return lanewise(s, mask);
   }
 }
 
@@ -278,13 +352,14 @@ void Run::loop(const Step& s, Mask& mask) {
     if (steps_ - entered > step_limit && body.count != 0) {
       const Op& op = kernel_.op(s.value);
       const bool known = op.loc < kernel_.locs.size();
-      stopped_ = Error(
-          ErrorKind::LaunchFailed,
-          fmt::format("The loop at {}:{} of kernel '{}' did not end within {} operations of one "
-                      "unit; give it a condition that becomes false.",
-                      known ? kernel_.locs[op.loc].file : "?", known ? kernel_.locs[op.loc].line : 0,
-                      kernel_.name, step_limit))
-                     .with_kernel(kernel_.name);
+      stopped_ =
+          Error(ErrorKind::LaunchFailed,
+                fmt::format(
+                    "The loop at {}:{} of kernel '{}' did not end within {} operations of one "
+                    "unit; give it a condition that becomes false.",
+                    known ? kernel_.locs[op.loc].file : "?", known ? kernel_.locs[op.loc].line : 0,
+                    kernel_.name, step_limit))
+              .with_kernel(kernel_.name);
     }
   }
   pop_mask();

@@ -26,10 +26,18 @@ void Run::rearrange(const Step& s, const Mask& mask) {
   const auto chosen = static_cast<std::uint32_t>(s.attr);
   for (std::uint32_t lane = 0; lane < s.type.lanes; ++lane) {
     switch (s.code) {
-      case Opcode::splat: copy(in(s, 0), out(s, lane)); break;
-      case Opcode::compose: copy(in(s, lane), out(s, lane)); break;
-      case Opcode::extract: copy(in(s, 0, chosen), out(s)); break;
-      default: copy(lane == chosen ? in(s, 1) : in(s, 0, lane), out(s, lane)); break;  // insert
+      case Opcode::splat:
+        copy(in(s, 0), out(s, lane));
+        break;
+      case Opcode::compose:
+        copy(in(s, lane), out(s, lane));
+        break;
+      case Opcode::extract:
+        copy(in(s, 0, chosen), out(s));
+        break;
+      default:
+        copy(lane == chosen ? in(s, 1) : in(s, 0, lane), out(s, lane));
+        break;  // insert
     }
   }
 }

@@ -78,7 +78,8 @@ TEST(Interpreter, BuiltinsCountXFastest) {
   t.k.bindings[0].type = T::u32;
   const Value unit = t.builtin(Builtin::absolute_pos);
   for (std::uint32_t b = 0; b < detail::builtin_count; ++b) {
-    const Value at = t.op(Opcode::add, T::index, {t.op(Opcode::mul, T::index, {unit, t.idx(20)}), t.idx(b)});
+    const Value at =
+        t.op(Opcode::add, T::index, {t.op(Opcode::mul, T::index, {unit, t.idx(20)}), t.idx(b)});
     t.store(out, {at}, t.op(Opcode::cast, T::u32, {t.builtin(static_cast<Builtin>(b))}));
   }
   const std::uint32_t units = 4 * 3 * 2 * 1;  // 2×1×2 cubes of 2×3×1 units
@@ -91,8 +92,9 @@ TEST(Interpreter, BuiltinsCountXFastest) {
     for (std::uint32_t y = 0; y < 3; ++y) {
       for (std::uint32_t x = 0; x < 4; ++x) {
         const std::uint32_t pos = x + 4 * (y + 3 * z);
-        const std::uint32_t want[] = {x % 2, y, 0, x % 2 + 2 * y, x / 2, 0, z, x / 2 + 2 * z, 2, 3,
-                                      1, 6, 2, 1, 2, 4, x, y, z, pos};
+        const std::uint32_t want[] = {
+            x % 2, y, 0,  x % 2 + 2 * y, x / 2, 0, z, x / 2 + 2 * z, 2, 3, 1, 6, 2, 1, 2, 4, x,
+            y,     z, pos};
         for (int b = 0; b < detail::builtin_count; ++b) {
           EXPECT_EQ(data.values[pos * 20 + b], want[b]) << b;
         }
@@ -242,7 +244,8 @@ TEST(Interpreter, VectorsKeepTheirLanesApart) {
   const Value all = t.op(Opcode::splat, v4, {third});
   const Value less = t.op(Opcode::lt, b4, {x, all});
   const Value chosen = t.op(Opcode::select, v4, {less, x, t.op(Opcode::neg, v4, {all})});
-  const Value marked = t.op(Opcode::insert, v4, {chosen, t.constant(Elem::f32, std::bit_cast<std::uint32_t>(7.0f))}, 3);
+  const Value marked = t.op(Opcode::insert, v4,
+                            {chosen, t.constant(Elem::f32, std::bit_cast<std::uint32_t>(7.0f))}, 3);
   t.store(a, {i}, marked);
   Data<float> data({1, 5, 3, 0, -1, -5, -3, 0});
   const BufferView views[] = {data.view()};
@@ -335,6 +338,18 @@ TEST(Interpreter, UncheckedAccessesNeverLeaveTheBytes) {
   EXPECT_EQ(data.values, std::vector<std::uint32_t>(4, 0));
 }
 
+TEST(Interpreter, UncheckedAccessesGoByTheBytes) {
+  // Outside the shape, inside the bytes: without checks that is what the address says.
+  T t;
+  t.k.checked = false;
+  const auto a = t.binding("a", T::u32, Access::inout, 2);
+  t.store(a, {t.idx(1), t.idx(0)}, t.load(a, {t.idx(0), t.idx(3)}));
+  Data<std::uint32_t> data({1, 2, 3, 4, 5, 6, 7, 8});
+  const BufferView views[] = {data.view()};
+  must(run(t.k, views, std::vector<std::uint64_t>{8, 2, 3, 5, 1}, cubes(1)));
+  EXPECT_EQ(data.values, (std::vector<std::uint32_t>{1, 2, 3, 4, 5, 4, 7, 8}));
+}
+
 TEST(Interpreter, MaskedLoadNeverFaults) {
   T t(4);
   const auto a = t.binding("a", T::u32, Access::in), b = t.binding("b", T::u32, Access::out);
@@ -355,6 +370,17 @@ TEST(Interpreter, ChecksFaultWithTheAbsolutePosition) {
   ASSERT_TRUE(r.fault);
   EXPECT_EQ(r.fault->index, 6u);
   EXPECT_EQ(r.fault->site, 0u);
+}
+
+TEST(Interpreter, CheckPositionsCountAllAxes) {
+  T t;
+  t.k.units = {2, 3, 2};
+  t.check(t.op(Opcode::ne, T::boolean, {t.builtin(Builtin::absolute_pos), t.idx(151)}), "");
+  RunOptions o;
+  o.cubes = {3, 2, 3};
+  const auto r = must(run(t.k, {}, {}, o));
+  ASSERT_TRUE(r.fault);
+  EXPECT_EQ(r.fault->index, 151u);
 }
 
 // A loop that a fault alone can end: every iteration reads a flag that stays zero.
@@ -409,7 +435,8 @@ TEST(Interpreter, AtomicsGiveTheOldValue) {
   t.atomic(Opcode::atomic_and, a, {t.idx(4), t.op(Opcode::bit_not, T::i32, {x})});
   t.atomic(Opcode::atomic_or, a, {t.idx(5), x});
   t.atomic(Opcode::atomic_xor, a, {t.idx(6), x});
-  t.atomic(Opcode::atomic_cas, a, {t.idx(7), x, t.op(Opcode::add, T::i32, {x, t.constant(Elem::i32, 1)})});
+  t.atomic(Opcode::atomic_cas, a,
+           {t.idx(7), x, t.op(Opcode::add, T::i32, {x, t.constant(Elem::i32, 1)})});
   t.atomic(Opcode::atomic_store, a, {t.idx(8), t.atomic(Opcode::atomic_load, a, {t.idx(9)})});
   t.atomic(Opcode::atomic_exchange, a, {t.idx(10), x});
   t.atomic(Opcode::atomic_add, a, {t.idx(11), x});  // outside
@@ -461,8 +488,8 @@ TEST(Interpreter, CubesRaceOnGlobalMemory) {
   const BufferView views[] = {data.view()};
   const auto r = must(run(reversal(true), views, words({}, {8}), cubes(2)));
   ASSERT_EQ(r.findings.size(), 1u);
-  EXPECT_TRUE(holds(r.findings[0].message, {"binding 0 ('out')", "element 0", "cube (1, 0, 0)",
-                                            "cube (0, 0, 0)"}))
+  EXPECT_TRUE(holds(r.findings[0].message,
+                    {"binding 0 ('out')", "element 0", "cube (1, 0, 0)", "cube (0, 0, 0)"}))
       << r.findings[0].message;
 }
 
@@ -501,11 +528,13 @@ TEST(Interpreter, PlainAndAtomicAccessesConflict) {
 
 TEST(Interpreter, AliasesOfOtherElementSizesRace) {
   T t(2);
-  const auto a = t.binding("a", {Elem::u32, 2}, Access::in), b = t.binding("b", T::u32, Access::out);
+  const auto a = t.binding("a", {Elem::u32, 2}, Access::in),
+             b = t.binding("b", T::u32, Access::out);
   const Value i = t.builtin(Builtin::unit_pos);
   // Unit 0 reads bytes 0 to 7, unit 1 writes bytes 4 to 7.
-  t.if_(t.op(Opcode::eq, T::boolean, {i, t.idx(0)}), [&] { t.load(a, {t.idx(0)}); },
-        [&] { t.store(b, {t.idx(1)}, t.constant(Elem::u32, 1)); });
+  t.if_(
+      t.op(Opcode::eq, T::boolean, {i, t.idx(0)}), [&] { t.load(a, {t.idx(0)}); },
+      [&] { t.store(b, {t.idx(1)}, t.constant(Elem::u32, 1)); });
   Data<std::uint32_t> data(std::vector<std::uint32_t>{1, 2});
   const BufferView views[] = {data.view(), data.view()};
   const auto r = must(run(t.k, views, words({}, {1, 2}), cubes(1)));
@@ -515,7 +544,8 @@ TEST(Interpreter, AliasesOfOtherElementSizesRace) {
 
 TEST(Interpreter, AliasesOfOtherElementSizesDoNotRaceOnNeighbours) {
   T t(2);
-  const auto a = t.binding("a", {Elem::u32, 2}, Access::in), b = t.binding("b", T::u32, Access::out);
+  const auto a = t.binding("a", {Elem::u32, 2}, Access::in),
+             b = t.binding("b", T::u32, Access::out);
   t.store(b, {t.builtin(Builtin::unit_pos)}, t.constant(Elem::u32, 1));
   t.sync();
   t.load(a, {t.idx(0)});

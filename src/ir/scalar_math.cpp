@@ -22,13 +22,16 @@ void same_bits(std::uint64_t* __restrict__ out, const std::uint64_t* a, const st
 
 LaneFunction lane_function(Opcode code, Elem operand, Elem result, bool wide_index) noexcept {
   switch (code) {
-    case Opcode::select: return &select;
+    case Opcode::select:
+      return &select;
     case Opcode::bitcast: {
       const int width = bit_width(operand, wide_index);
       return width > 1 && width == bit_width(result, wide_index) ? &same_bits : nullptr;
     }
-    case Opcode::cast: return math::cast_function(operand, result, wide_index);
-    default: break;
+    case Opcode::cast:
+      return math::cast_function(operand, result, wide_index);
+    default:
+      break;
   }
   if (is_float(operand)) return math::float_function(code, operand);
   return math::int_function(code, operand, wide_index);
@@ -51,10 +54,14 @@ std::uint64_t eval_scalar(Opcode code, Elem operand, Elem result,
 
 int bit_width(Elem elem, bool wide_index) noexcept {
   switch (elem) {
-    case Elem::none: return 0;
-    case Elem::boolean: return 1;
-    case Elem::index: return wide_index ? 64 : 32;
-    default: return static_cast<int>(size_of(elem)) * 8;
+    case Elem::none:
+      return 0;
+    case Elem::boolean:
+      return 1;
+    case Elem::index:
+      return wide_index ? 64 : 32;
+    default:
+      return static_cast<int>(size_of(elem)) * 8;
   }
 }
 
@@ -66,10 +73,14 @@ std::uint64_t normalise(Elem elem, std::uint64_t bits, bool wide_index) noexcept
 
 std::int64_t widen(Elem elem, std::uint64_t bits) noexcept {
   switch (elem) {
-    case Elem::i8: return static_cast<std::int8_t>(bits);
-    case Elem::i16: return static_cast<std::int16_t>(bits);
-    case Elem::i32: return static_cast<std::int32_t>(bits);
-    default: return static_cast<std::int64_t>(bits);
+    case Elem::i8:
+      return static_cast<std::int8_t>(bits);
+    case Elem::i16:
+      return static_cast<std::int16_t>(bits);
+    case Elem::i32:
+      return static_cast<std::int32_t>(bits);
+    default:
+      return static_cast<std::int64_t>(bits);
   }
 }
 

@@ -60,23 +60,36 @@ void cast(std::uint64_t* __restrict__ out, const std::uint64_t* a, const std::ui
 template <class From>
 LaneFunction pick_to(Elem to, bool wide_index) noexcept {
   switch (to) {
-    case Elem::boolean: return &cast<From, BoolLane>;
-    case Elem::i8: return &cast<From, IntLane<std::int8_t>>;
-    case Elem::i16: return &cast<From, IntLane<std::int16_t>>;
-    case Elem::i32: return &cast<From, IntLane<std::int32_t>>;
-    case Elem::i64: return &cast<From, IntLane<std::int64_t>>;
-    case Elem::u8: return &cast<From, IntLane<std::uint8_t>>;
-    case Elem::u16: return &cast<From, IntLane<std::uint16_t>>;
-    case Elem::u32: return &cast<From, IntLane<std::uint32_t>>;
-    case Elem::u64: return &cast<From, IntLane<std::uint64_t>>;
+    case Elem::boolean:
+      return &cast<From, BoolLane>;
+    case Elem::i8:
+      return &cast<From, IntLane<std::int8_t>>;
+    case Elem::i16:
+      return &cast<From, IntLane<std::int16_t>>;
+    case Elem::i32:
+      return &cast<From, IntLane<std::int32_t>>;
+    case Elem::i64:
+      return &cast<From, IntLane<std::int64_t>>;
+    case Elem::u8:
+      return &cast<From, IntLane<std::uint8_t>>;
+    case Elem::u16:
+      return &cast<From, IntLane<std::uint16_t>>;
+    case Elem::u32:
+      return &cast<From, IntLane<std::uint32_t>>;
+    case Elem::u64:
+      return &cast<From, IntLane<std::uint64_t>>;
     case Elem::index:
-      return wide_index ? &cast<From, IntLane<std::uint64_t>>
-                        : &cast<From, IntLane<std::uint32_t>>;
-    case Elem::f16: return &cast<From, F16Lane>;
-    case Elem::bf16: return &cast<From, BF16Lane>;
-    case Elem::f32: return &cast<From, F32Lane>;
-    case Elem::f64: return &cast<From, F64Lane>;
-    case Elem::none: break;
+      return wide_index ? &cast<From, IntLane<std::uint64_t>> : &cast<From, IntLane<std::uint32_t>>;
+    case Elem::f16:
+      return &cast<From, F16Lane>;
+    case Elem::bf16:
+      return &cast<From, BF16Lane>;
+    case Elem::f32:
+      return &cast<From, F32Lane>;
+    case Elem::f64:
+      return &cast<From, F64Lane>;
+    case Elem::none:
+      break;
   }
   return nullptr;
 }
@@ -85,23 +98,37 @@ LaneFunction pick_to(Elem to, bool wide_index) noexcept {
 
 LaneFunction cast_function(Elem from, Elem to, bool wide_index) noexcept {
   switch (from) {
-    case Elem::boolean: return pick_to<BoolLane>(to, wide_index);
-    case Elem::i8: return pick_to<IntLane<std::int8_t>>(to, wide_index);
-    case Elem::i16: return pick_to<IntLane<std::int16_t>>(to, wide_index);
-    case Elem::i32: return pick_to<IntLane<std::int32_t>>(to, wide_index);
-    case Elem::i64: return pick_to<IntLane<std::int64_t>>(to, wide_index);
-    case Elem::u8: return pick_to<IntLane<std::uint8_t>>(to, wide_index);
-    case Elem::u16: return pick_to<IntLane<std::uint16_t>>(to, wide_index);
-    case Elem::u32: return pick_to<IntLane<std::uint32_t>>(to, wide_index);
-    case Elem::u64: return pick_to<IntLane<std::uint64_t>>(to, wide_index);
+    case Elem::boolean:
+      return pick_to<BoolLane>(to, wide_index);
+    case Elem::i8:
+      return pick_to<IntLane<std::int8_t>>(to, wide_index);
+    case Elem::i16:
+      return pick_to<IntLane<std::int16_t>>(to, wide_index);
+    case Elem::i32:
+      return pick_to<IntLane<std::int32_t>>(to, wide_index);
+    case Elem::i64:
+      return pick_to<IntLane<std::int64_t>>(to, wide_index);
+    case Elem::u8:
+      return pick_to<IntLane<std::uint8_t>>(to, wide_index);
+    case Elem::u16:
+      return pick_to<IntLane<std::uint16_t>>(to, wide_index);
+    case Elem::u32:
+      return pick_to<IntLane<std::uint32_t>>(to, wide_index);
+    case Elem::u64:
+      return pick_to<IntLane<std::uint64_t>>(to, wide_index);
     case Elem::index:
       return wide_index ? pick_to<IntLane<std::uint64_t>>(to, wide_index)
                         : pick_to<IntLane<std::uint32_t>>(to, wide_index);
-    case Elem::f16: return pick_to<F16Lane>(to, wide_index);
-    case Elem::bf16: return pick_to<BF16Lane>(to, wide_index);
-    case Elem::f32: return pick_to<F32Lane>(to, wide_index);
-    case Elem::f64: return pick_to<F64Lane>(to, wide_index);
-    case Elem::none: break;
+    case Elem::f16:
+      return pick_to<F16Lane>(to, wide_index);
+    case Elem::bf16:
+      return pick_to<BF16Lane>(to, wide_index);
+    case Elem::f32:
+      return pick_to<F32Lane>(to, wide_index);
+    case Elem::f64:
+      return pick_to<F64Lane>(to, wide_index);
+    case Elem::none:
+      break;
   }
   return nullptr;
 }

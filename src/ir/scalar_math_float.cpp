@@ -10,23 +10,33 @@ namespace {
 
 struct Add {
   template <class T>
-  static T apply(T a, T b) { return a + b; }
+  static T apply(T a, T b) {
+    return a + b;
+  }
 };
 struct Sub {
   template <class T>
-  static T apply(T a, T b) { return a - b; }
+  static T apply(T a, T b) {
+    return a - b;
+  }
 };
 struct Mul {
   template <class T>
-  static T apply(T a, T b) { return a * b; }
+  static T apply(T a, T b) {
+    return a * b;
+  }
 };
 struct Div {
   template <class T>
-  static T apply(T a, T b) { return a / b; }
+  static T apply(T a, T b) {
+    return a / b;
+  }
 };
 struct Rem {
   template <class T>
-  static T apply(T a, T b) { return std::fmod(a, b); }
+  static T apply(T a, T b) {
+    return std::fmod(a, b);
+  }
 };
 struct Mod {
   template <class T>
@@ -54,37 +64,49 @@ struct Max {
 };
 struct Clamp {
   template <class T>
-  static T apply(T x, T lo, T hi) { return Min::apply(Max::apply(x, lo), hi); }
+  static T apply(T x, T lo, T hi) {
+    return Min::apply(Max::apply(x, lo), hi);
+  }
 };
 
 struct Floor {
   template <class T>
-  static T apply(T a) { return std::floor(a); }
+  static T apply(T a) {
+    return std::floor(a);
+  }
 };
 struct Ceil {
   template <class T>
-  static T apply(T a) { return std::ceil(a); }
+  static T apply(T a) {
+    return std::ceil(a);
+  }
 };
 struct Trunc {
   template <class T>
-  static T apply(T a) { return std::trunc(a); }
+  static T apply(T a) {
+    return std::trunc(a);
+  }
 };
 struct Round {
   template <class T>
-  static T apply(T a) { return std::nearbyint(a); }
+  static T apply(T a) {
+    return std::nearbyint(a);
+  }
 };
 struct Sqrt {
   template <class T>
-  static T apply(T a) { return std::sqrt(a); }
+  static T apply(T a) {
+    return std::sqrt(a);
+  }
 };
 
-#define TESSERA_THROUGH_F64(Name, expression)                \
-  struct Name {                                              \
-    template <class T>                                       \
-    static T apply(T value) {                                \
-      const double x = static_cast<double>(value);           \
-      return static_cast<T>(expression);                     \
-    }                                                        \
+#define TESSERA_THROUGH_F64(Name, expression)      \
+  struct Name {                                    \
+    template <class T>                             \
+    static T apply(T value) {                      \
+      const double x = static_cast<double>(value); \
+      return static_cast<T>(expression);           \
+    }                                              \
   }
 TESSERA_THROUGH_F64(InverseSqrt, 1.0 / std::sqrt(x));
 TESSERA_THROUGH_F64(Exp, std::exp(x));
@@ -105,38 +127,55 @@ struct Pow {
 
 struct IsNan {
   template <class T>
-  static bool apply(T a) { return a != a; }
+  static bool apply(T a) {
+    return a != a;
+  }
 };
 struct IsInf {
   template <class T>
-  static bool apply(T a) { return std::isinf(a); }
+  static bool apply(T a) {
+    return std::isinf(a);
+  }
 };
 struct Eq {
   template <class T>
-  static bool apply(T a, T b) { return a == b; }
+  static bool apply(T a, T b) {
+    return a == b;
+  }
 };
 struct Ne {
   template <class T>
-  static bool apply(T a, T b) { return a != b; }
+  static bool apply(T a, T b) {
+    return a != b;
+  }
 };
 struct Lt {
   template <class T>
-  static bool apply(T a, T b) { return a < b; }
+  static bool apply(T a, T b) {
+    return a < b;
+  }
 };
 struct Le {
   template <class T>
-  static bool apply(T a, T b) { return a <= b; }
+  static bool apply(T a, T b) {
+    return a <= b;
+  }
 };
 struct Gt {
   template <class T>
-  static bool apply(T a, T b) { return a > b; }
+  static bool apply(T a, T b) {
+    return a > b;
+  }
 };
 struct Ge {
   template <class T>
-  static bool apply(T a, T b) { return a >= b; }
+  static bool apply(T a, T b) {
+    return a >= b;
+  }
 };
 
-// p + c rounded to odd. What two-sum leaves over is exact, so its sign tells where the true sum lies.
+// p + c rounded to odd. What two-sum leaves over is exact, so its sign tells where the true sum
+// lies.
 double odd_sum(double p, double c) {
   const double s = p + c;
   if (!std::isfinite(s)) return s;
@@ -176,41 +215,76 @@ void magnitude(std::uint64_t* __restrict__ out, const std::uint64_t* a, const st
 template <class L>
 LaneFunction pick(Opcode code) noexcept {
   switch (code) {
-    case Opcode::add: return &binary<L, L, Add>;
-    case Opcode::sub: return &binary<L, L, Sub>;
-    case Opcode::mul: return &binary<L, L, Mul>;
-    case Opcode::div: return &binary<L, L, Div>;
-    case Opcode::rem: return &binary<L, L, Rem>;
-    case Opcode::mod: return &binary<L, L, Mod>;
-    case Opcode::neg: return &negate<L>;
-    case Opcode::abs: return &magnitude<L>;
-    case Opcode::min: return &binary<L, L, Min>;
-    case Opcode::max: return &binary<L, L, Max>;
-    case Opcode::clamp: return &ternary<L, L, Clamp>;
-    case Opcode::fma: return &fused<L>;
-    case Opcode::floor: return &unary<L, L, Floor>;
-    case Opcode::ceil: return &unary<L, L, Ceil>;
-    case Opcode::trunc: return &unary<L, L, Trunc>;
-    case Opcode::round: return &unary<L, L, Round>;
-    case Opcode::sqrt: return &unary<L, L, Sqrt>;
-    case Opcode::inverse_sqrt: return &unary<L, L, InverseSqrt>;
-    case Opcode::exp: return &unary<L, L, Exp>;
-    case Opcode::exp2: return &unary<L, L, Exp2>;
-    case Opcode::log: return &unary<L, L, Log>;
-    case Opcode::log2: return &unary<L, L, Log2>;
-    case Opcode::sin: return &unary<L, L, Sin>;
-    case Opcode::cos: return &unary<L, L, Cos>;
-    case Opcode::tanh: return &unary<L, L, Tanh>;
-    case Opcode::pow: return &binary<L, L, Pow>;
-    case Opcode::is_nan: return &unary<L, BoolLane, IsNan>;
-    case Opcode::is_inf: return &unary<L, BoolLane, IsInf>;
-    case Opcode::eq: return &binary<L, BoolLane, Eq>;
-    case Opcode::ne: return &binary<L, BoolLane, Ne>;
-    case Opcode::lt: return &binary<L, BoolLane, Lt>;
-    case Opcode::le: return &binary<L, BoolLane, Le>;
-    case Opcode::gt: return &binary<L, BoolLane, Gt>;
-    case Opcode::ge: return &binary<L, BoolLane, Ge>;
-    default: return nullptr;
+    case Opcode::add:
+      return &binary<L, L, Add>;
+    case Opcode::sub:
+      return &binary<L, L, Sub>;
+    case Opcode::mul:
+      return &binary<L, L, Mul>;
+    case Opcode::div:
+      return &binary<L, L, Div>;
+    case Opcode::rem:
+      return &binary<L, L, Rem>;
+    case Opcode::mod:
+      return &binary<L, L, Mod>;
+    case Opcode::neg:
+      return &negate<L>;
+    case Opcode::abs:
+      return &magnitude<L>;
+    case Opcode::min:
+      return &binary<L, L, Min>;
+    case Opcode::max:
+      return &binary<L, L, Max>;
+    case Opcode::clamp:
+      return &ternary<L, L, Clamp>;
+    case Opcode::fma:
+      return &fused<L>;
+    case Opcode::floor:
+      return &unary<L, L, Floor>;
+    case Opcode::ceil:
+      return &unary<L, L, Ceil>;
+    case Opcode::trunc:
+      return &unary<L, L, Trunc>;
+    case Opcode::round:
+      return &unary<L, L, Round>;
+    case Opcode::sqrt:
+      return &unary<L, L, Sqrt>;
+    case Opcode::inverse_sqrt:
+      return &unary<L, L, InverseSqrt>;
+    case Opcode::exp:
+      return &unary<L, L, Exp>;
+    case Opcode::exp2:
+      return &unary<L, L, Exp2>;
+    case Opcode::log:
+      return &unary<L, L, Log>;
+    case Opcode::log2:
+      return &unary<L, L, Log2>;
+    case Opcode::sin:
+      return &unary<L, L, Sin>;
+    case Opcode::cos:
+      return &unary<L, L, Cos>;
+    case Opcode::tanh:
+      return &unary<L, L, Tanh>;
+    case Opcode::pow:
+      return &binary<L, L, Pow>;
+    case Opcode::is_nan:
+      return &unary<L, BoolLane, IsNan>;
+    case Opcode::is_inf:
+      return &unary<L, BoolLane, IsInf>;
+    case Opcode::eq:
+      return &binary<L, BoolLane, Eq>;
+    case Opcode::ne:
+      return &binary<L, BoolLane, Ne>;
+    case Opcode::lt:
+      return &binary<L, BoolLane, Lt>;
+    case Opcode::le:
+      return &binary<L, BoolLane, Le>;
+    case Opcode::gt:
+      return &binary<L, BoolLane, Gt>;
+    case Opcode::ge:
+      return &binary<L, BoolLane, Ge>;
+    default:
+      return nullptr;
   }
 }
 
@@ -218,11 +292,16 @@ LaneFunction pick(Opcode code) noexcept {
 
 LaneFunction float_function(Opcode code, Elem elem) noexcept {
   switch (elem) {
-    case Elem::f16: return pick<F16Lane>(code);
-    case Elem::bf16: return pick<BF16Lane>(code);
-    case Elem::f32: return pick<F32Lane>(code);
-    case Elem::f64: return pick<F64Lane>(code);
-    default: return nullptr;
+    case Elem::f16:
+      return pick<F16Lane>(code);
+    case Elem::bf16:
+      return pick<BF16Lane>(code);
+    case Elem::f32:
+      return pick<F32Lane>(code);
+    case Elem::f64:
+      return pick<F64Lane>(code);
+    default:
+      return nullptr;
   }
 }
 

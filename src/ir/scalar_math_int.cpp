@@ -18,23 +18,33 @@ inline constexpr int width = static_cast<int>(sizeof(T) * 8);
 
 struct Add {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(Wrap<T>(a) + Wrap<T>(b)); }
+  static T apply(T a, T b) {
+    return static_cast<T>(Wrap<T>(a) + Wrap<T>(b));
+  }
 };
 struct Sub {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(Wrap<T>(a) - Wrap<T>(b)); }
+  static T apply(T a, T b) {
+    return static_cast<T>(Wrap<T>(a) - Wrap<T>(b));
+  }
 };
 struct Mul {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(Wrap<T>(a) * Wrap<T>(b)); }
+  static T apply(T a, T b) {
+    return static_cast<T>(Wrap<T>(a) * Wrap<T>(b));
+  }
 };
 struct Neg {
   template <class T>
-  static T apply(T a) { return static_cast<T>(Wrap<T>(0) - Wrap<T>(a)); }
+  static T apply(T a) {
+    return static_cast<T>(Wrap<T>(0) - Wrap<T>(a));
+  }
 };
 struct Abs {
   template <class T>
-  static T apply(T a) { return a < T(0) ? Neg::apply(a) : a; }
+  static T apply(T a) {
+    return a < T(0) ? Neg::apply(a) : a;
+  }
 };
 
 template <class T>
@@ -72,15 +82,21 @@ struct Mod {
 };
 struct Min {
   template <class T>
-  static T apply(T a, T b) { return b < a ? b : a; }
+  static T apply(T a, T b) {
+    return b < a ? b : a;
+  }
 };
 struct Max {
   template <class T>
-  static T apply(T a, T b) { return a < b ? b : a; }
+  static T apply(T a, T b) {
+    return a < b ? b : a;
+  }
 };
 struct Clamp {
   template <class T>
-  static T apply(T x, T lo, T hi) { return Min::apply(Max::apply(x, lo), hi); }
+  static T apply(T x, T lo, T hi) {
+    return Min::apply(Max::apply(x, lo), hi);
+  }
 };
 struct MulHi {
   template <class T>
@@ -98,39 +114,57 @@ struct MulHi {
 
 struct And {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(a & b); }
+  static T apply(T a, T b) {
+    return static_cast<T>(a & b);
+  }
 };
 struct Or {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(a | b); }
+  static T apply(T a, T b) {
+    return static_cast<T>(a | b);
+  }
 };
 struct Xor {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(a ^ b); }
+  static T apply(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
 };
 struct Not {
   template <class T>
-  static T apply(T a) { return static_cast<T>(~a); }
+  static T apply(T a) {
+    return static_cast<T>(~a);
+  }
 };
 struct Shl {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(Wrap<T>(a) << (Bits<T>(b) & (width<T> - 1))); }
+  static T apply(T a, T b) {
+    return static_cast<T>(Wrap<T>(a) << (Bits<T>(b) & (width<T> - 1)));
+  }
 };
 struct Shr {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(a >> (Bits<T>(b) & (width<T> - 1))); }
+  static T apply(T a, T b) {
+    return static_cast<T>(a >> (Bits<T>(b) & (width<T> - 1)));
+  }
 };
 struct CountOnes {
   template <class T>
-  static T apply(T a) { return static_cast<T>(std::popcount(Bits<T>(a))); }
+  static T apply(T a) {
+    return static_cast<T>(std::popcount(Bits<T>(a)));
+  }
 };
 struct LeadingZeros {
   template <class T>
-  static T apply(T a) { return static_cast<T>(std::countl_zero(Bits<T>(a))); }
+  static T apply(T a) {
+    return static_cast<T>(std::countl_zero(Bits<T>(a)));
+  }
 };
 struct TrailingZeros {
   template <class T>
-  static T apply(T a) { return static_cast<T>(std::countr_zero(Bits<T>(a))); }
+  static T apply(T a) {
+    return static_cast<T>(std::countr_zero(Bits<T>(a)));
+  }
 };
 struct ReverseBits {
   template <class T>
@@ -143,61 +177,102 @@ struct ReverseBits {
 
 struct Eq {
   template <class T>
-  static bool apply(T a, T b) { return a == b; }
+  static bool apply(T a, T b) {
+    return a == b;
+  }
 };
 struct Ne {
   template <class T>
-  static bool apply(T a, T b) { return a != b; }
+  static bool apply(T a, T b) {
+    return a != b;
+  }
 };
 struct Lt {
   template <class T>
-  static bool apply(T a, T b) { return a < b; }
+  static bool apply(T a, T b) {
+    return a < b;
+  }
 };
 struct Le {
   template <class T>
-  static bool apply(T a, T b) { return a <= b; }
+  static bool apply(T a, T b) {
+    return a <= b;
+  }
 };
 struct Gt {
   template <class T>
-  static bool apply(T a, T b) { return a > b; }
+  static bool apply(T a, T b) {
+    return a > b;
+  }
 };
 struct Ge {
   template <class T>
-  static bool apply(T a, T b) { return a >= b; }
+  static bool apply(T a, T b) {
+    return a >= b;
+  }
 };
 
 template <class L>
 LaneFunction pick(Opcode code) noexcept {
   switch (code) {
-    case Opcode::add: return &binary<L, L, Add>;
-    case Opcode::sub: return &binary<L, L, Sub>;
-    case Opcode::mul: return &binary<L, L, Mul>;
-    case Opcode::div: return &binary<L, L, Div>;
-    case Opcode::rem: return &binary<L, L, Rem>;
-    case Opcode::mod: return &binary<L, L, Mod>;
-    case Opcode::neg: return &unary<L, L, Neg>;
-    case Opcode::abs: return &unary<L, L, Abs>;
-    case Opcode::min: return &binary<L, L, Min>;
-    case Opcode::max: return &binary<L, L, Max>;
-    case Opcode::clamp: return &ternary<L, L, Clamp>;
-    case Opcode::mul_hi: return &binary<L, L, MulHi>;
-    case Opcode::bit_and: return &binary<L, L, And>;
-    case Opcode::bit_or: return &binary<L, L, Or>;
-    case Opcode::bit_xor: return &binary<L, L, Xor>;
-    case Opcode::bit_not: return &unary<L, L, Not>;
-    case Opcode::shl: return &binary<L, L, Shl>;
-    case Opcode::shr: return &binary<L, L, Shr>;
-    case Opcode::count_ones: return &unary<L, L, CountOnes>;
-    case Opcode::leading_zeros: return &unary<L, L, LeadingZeros>;
-    case Opcode::trailing_zeros: return &unary<L, L, TrailingZeros>;
-    case Opcode::reverse_bits: return &unary<L, L, ReverseBits>;
-    case Opcode::eq: return &binary<L, BoolLane, Eq>;
-    case Opcode::ne: return &binary<L, BoolLane, Ne>;
-    case Opcode::lt: return &binary<L, BoolLane, Lt>;
-    case Opcode::le: return &binary<L, BoolLane, Le>;
-    case Opcode::gt: return &binary<L, BoolLane, Gt>;
-    case Opcode::ge: return &binary<L, BoolLane, Ge>;
-    default: return nullptr;
+    case Opcode::add:
+      return &binary<L, L, Add>;
+    case Opcode::sub:
+      return &binary<L, L, Sub>;
+    case Opcode::mul:
+      return &binary<L, L, Mul>;
+    case Opcode::div:
+      return &binary<L, L, Div>;
+    case Opcode::rem:
+      return &binary<L, L, Rem>;
+    case Opcode::mod:
+      return &binary<L, L, Mod>;
+    case Opcode::neg:
+      return &unary<L, L, Neg>;
+    case Opcode::abs:
+      return &unary<L, L, Abs>;
+    case Opcode::min:
+      return &binary<L, L, Min>;
+    case Opcode::max:
+      return &binary<L, L, Max>;
+    case Opcode::clamp:
+      return &ternary<L, L, Clamp>;
+    case Opcode::mul_hi:
+      return &binary<L, L, MulHi>;
+    case Opcode::bit_and:
+      return &binary<L, L, And>;
+    case Opcode::bit_or:
+      return &binary<L, L, Or>;
+    case Opcode::bit_xor:
+      return &binary<L, L, Xor>;
+    case Opcode::bit_not:
+      return &unary<L, L, Not>;
+    case Opcode::shl:
+      return &binary<L, L, Shl>;
+    case Opcode::shr:
+      return &binary<L, L, Shr>;
+    case Opcode::count_ones:
+      return &unary<L, L, CountOnes>;
+    case Opcode::leading_zeros:
+      return &unary<L, L, LeadingZeros>;
+    case Opcode::trailing_zeros:
+      return &unary<L, L, TrailingZeros>;
+    case Opcode::reverse_bits:
+      return &unary<L, L, ReverseBits>;
+    case Opcode::eq:
+      return &binary<L, BoolLane, Eq>;
+    case Opcode::ne:
+      return &binary<L, BoolLane, Ne>;
+    case Opcode::lt:
+      return &binary<L, BoolLane, Lt>;
+    case Opcode::le:
+      return &binary<L, BoolLane, Le>;
+    case Opcode::gt:
+      return &binary<L, BoolLane, Gt>;
+    case Opcode::ge:
+      return &binary<L, BoolLane, Ge>;
+    default:
+      return nullptr;
   }
 }
 
@@ -208,13 +283,20 @@ struct BoolNot {
 LaneFunction pick_bool(Opcode code) noexcept {
   using L = BoolLane;
   switch (code) {
-    case Opcode::bit_and: return &binary<L, L, And>;
-    case Opcode::bit_or: return &binary<L, L, Or>;
-    case Opcode::bit_xor: return &binary<L, L, Xor>;
-    case Opcode::bit_not: return &unary<L, L, BoolNot>;
-    case Opcode::eq: return &binary<L, L, Eq>;
-    case Opcode::ne: return &binary<L, L, Ne>;
-    default: return nullptr;
+    case Opcode::bit_and:
+      return &binary<L, L, And>;
+    case Opcode::bit_or:
+      return &binary<L, L, Or>;
+    case Opcode::bit_xor:
+      return &binary<L, L, Xor>;
+    case Opcode::bit_not:
+      return &unary<L, L, BoolNot>;
+    case Opcode::eq:
+      return &binary<L, L, Eq>;
+    case Opcode::ne:
+      return &binary<L, L, Ne>;
+    default:
+      return nullptr;
   }
 }
 
@@ -222,18 +304,28 @@ LaneFunction pick_bool(Opcode code) noexcept {
 
 LaneFunction int_function(Opcode code, Elem elem, bool wide_index) noexcept {
   switch (elem) {
-    case Elem::boolean: return pick_bool(code);
-    case Elem::i8: return pick<IntLane<std::int8_t>>(code);
-    case Elem::i16: return pick<IntLane<std::int16_t>>(code);
-    case Elem::i32: return pick<IntLane<std::int32_t>>(code);
-    case Elem::i64: return pick<IntLane<std::int64_t>>(code);
-    case Elem::u8: return pick<IntLane<std::uint8_t>>(code);
-    case Elem::u16: return pick<IntLane<std::uint16_t>>(code);
-    case Elem::u32: return pick<IntLane<std::uint32_t>>(code);
-    case Elem::u64: return pick<IntLane<std::uint64_t>>(code);
+    case Elem::boolean:
+      return pick_bool(code);
+    case Elem::i8:
+      return pick<IntLane<std::int8_t>>(code);
+    case Elem::i16:
+      return pick<IntLane<std::int16_t>>(code);
+    case Elem::i32:
+      return pick<IntLane<std::int32_t>>(code);
+    case Elem::i64:
+      return pick<IntLane<std::int64_t>>(code);
+    case Elem::u8:
+      return pick<IntLane<std::uint8_t>>(code);
+    case Elem::u16:
+      return pick<IntLane<std::uint16_t>>(code);
+    case Elem::u32:
+      return pick<IntLane<std::uint32_t>>(code);
+    case Elem::u64:
+      return pick<IntLane<std::uint64_t>>(code);
     case Elem::index:
       return wide_index ? pick<IntLane<std::uint64_t>>(code) : pick<IntLane<std::uint32_t>>(code);
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

@@ -47,18 +47,14 @@ struct F64Lane {
 // The 16-bit floats compute in f32 and round once at the end.
 struct F16Lane {
   using Value = float;
-  static float decode(std::uint64_t w) {
-    return detail::f16_value(static_cast<std::uint16_t>(w));
-  }
+  static float decode(std::uint64_t w) { return detail::f16_value(static_cast<std::uint16_t>(w)); }
   static std::uint64_t encode(float v) { return v != v ? 0x7E00 : detail::f16_bits(v); }
   static constexpr std::uint64_t sign = 0x8000;
 };
 
 struct BF16Lane {
   using Value = float;
-  static float decode(std::uint64_t w) {
-    return detail::bf16_value(static_cast<std::uint16_t>(w));
-  }
+  static float decode(std::uint64_t w) { return detail::bf16_value(static_cast<std::uint16_t>(w)); }
   static std::uint64_t encode(float v) { return v != v ? 0x7FC0 : detail::bf16_bits(v); }
   static constexpr std::uint64_t sign = 0x8000;
 };
@@ -81,8 +77,7 @@ template <class Lane, class Out, class F>
 void ternary(std::uint64_t* __restrict__ out, const std::uint64_t* a, const std::uint64_t* b,
              const std::uint64_t* c, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    out[i] = Out::encode(
-        F::apply(Lane::decode(a[i]), Lane::decode(b[i]), Lane::decode(c[i])));
+    out[i] = Out::encode(F::apply(Lane::decode(a[i]), Lane::decode(b[i]), Lane::decode(c[i])));
   }
 }
 

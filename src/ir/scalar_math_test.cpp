@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "ir/op_info.hpp"
 #include "ir/scalar_math.hpp"
 
 #include <gtest/gtest.h>
@@ -12,20 +11,30 @@
 #include <random>
 #include <vector>
 
+#include "ir/op_info.hpp"
+
 namespace tessera::ir {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-std::uint64_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
-std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
-std::uint64_t bits(bool x) { return x ? 1 : 0; }
+std::uint64_t bits(float x) {
+  return std::bit_cast<std::uint32_t>(x);
+}
+std::uint64_t bits(double x) {
+  return std::bit_cast<std::uint64_t>(x);
+}
+std::uint64_t bits(bool x) {
+  return x ? 1 : 0;
+}
 template <std::integral T>
 std::uint64_t bits(T x) {
   return static_cast<std::make_unsigned_t<T>>(x);
 }
-float as_f32(std::uint64_t w) { return std::bit_cast<float>(static_cast<std::uint32_t>(w)); }
+float as_f32(std::uint64_t w) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(w));
+}
 
 template <class T>
 std::uint64_t run(Opcode code, std::initializer_list<T> args) {
@@ -51,7 +60,9 @@ To cast(From x) {
 std::uint64_t cast_bits(Elem from, Elem to, std::uint64_t word, bool wide = false) {
   return eval_scalar(Opcode::cast, from, to, {&word, 1}, wide);
 }
-float f(Opcode code, std::initializer_list<float> args) { return as_f32(run<float>(code, args)); }
+float f(Opcode code, std::initializer_list<float> args) {
+  return as_f32(run<float>(code, args));
+}
 
 TEST(ScalarMath, EveryLanewiseOperationOfTheTableIsCovered) {
   for (int i = 0; i < detail::opcode_count; ++i) {
@@ -61,12 +72,23 @@ TEST(ScalarMath, EveryLanewiseOperationOfTheTableIsCovered) {
       const auto elem = static_cast<Elem>(e);
       bool wanted = row.has(trait_lanewise);
       switch (row.elements) {
-        case Elements::number: wanted = wanted && elem != Elem::boolean; break;
-        case Elements::integer: wanted = wanted && is_int(elem); break;
-        case Elements::floating: wanted = wanted && is_float(elem); break;
-        case Elements::boolean: wanted = wanted && elem == Elem::boolean; break;
-        case Elements::bits: wanted = wanted && !is_float(elem); break;
-        default: break;
+        case Elements::number:
+          wanted = wanted && elem != Elem::boolean;
+          break;
+        case Elements::integer:
+          wanted = wanted && is_int(elem);
+          break;
+        case Elements::floating:
+          wanted = wanted && is_float(elem);
+          break;
+        case Elements::boolean:
+          wanted = wanted && elem == Elem::boolean;
+          break;
+        case Elements::bits:
+          wanted = wanted && !is_float(elem);
+          break;
+        default:
+          break;
       }
       EXPECT_EQ(lane_function(code, elem, elem, false) != nullptr, wanted)
           << row.name << " of " << to_string(elem);
@@ -357,8 +379,8 @@ TEST(ScalarMath, HalfArithmeticIsRoundedAsIfExact) {
     }
     // Half of the cases near cancellation or a tie: the addend close to the product.
     if (i % 2 == 0) {
-      const auto product = static_cast<std::uint16_t>(
-          eval_scalar(Opcode::mul, Elem::f16, Elem::f16, args, false));
+      const auto product =
+          static_cast<std::uint16_t>(eval_scalar(Opcode::mul, Elem::f16, Elem::f16, args, false));
       if ((product & 0x7C00) < 0x7800) args[2] = (product ^ 0x8000u) + (random() % 3);
     }
     const Wide x = exact(static_cast<std::uint16_t>(args[0]));
@@ -376,6 +398,13 @@ TEST(ScalarMath, HalfArithmeticIsRoundedAsIfExact) {
                 nearest_f16((x + y) << 24));
     }
   }
+}
+
+TEST(ScalarMath, FmaOfBf16SeesTheSmallestAddend) {
+  // 1.5 * (1 + 2^-7) is a tie; a double sum loses what breaks it.
+  const std::uint64_t below[] = {0x3FC0, 0x3F81, 0x8D80}, above[] = {0x3FC0, 0x3F81, 0x0D80};
+  EXPECT_EQ(eval_scalar(Opcode::fma, Elem::bf16, Elem::bf16, below, false), 0x3FC1u);
+  EXPECT_EQ(eval_scalar(Opcode::fma, Elem::bf16, Elem::bf16, above, false), 0x3FC2u);
 }
 
 TEST(ScalarMath, DoubleToHalfRoundsOnce) {

@@ -43,11 +43,11 @@ class TestKernel {
            std::uint64_t attr = 0, std::uint8_t flags = 0) {
     return append(code, type, std::vector<Value>(operands), attr, flags);
   }
-  Value constant(Elem elem, std::uint64_t bits) { return op(Opcode::constant, {elem, 1}, {}, bits); }
-  Value idx(std::uint64_t x) { return constant(Elem::index, x); }
-  Value builtin(Builtin b) {
-    return op(Opcode::builtin, index, {}, static_cast<std::uint64_t>(b));
+  Value constant(Elem elem, std::uint64_t bits) {
+    return op(Opcode::constant, {elem, 1}, {}, bits);
   }
+  Value idx(std::uint64_t x) { return constant(Elem::index, x); }
+  Value builtin(Builtin b) { return op(Opcode::builtin, index, {}, static_cast<std::uint64_t>(b)); }
 
   Value load(MemoryRef m, std::vector<Value> at, Opcode code = Opcode::load) {
     return memory(code, type_of(m), m, std::move(at), SiteKind::load);
@@ -93,8 +93,8 @@ class TestKernel {
     return m.shared ? k.shared[m.index].type : k.bindings[m.index].type;
   }
   Value memory(Opcode code, Type type, MemoryRef m, std::vector<Value> operands, SiteKind kind) {
-    const Value v =
-        append(code, type, operands, detail::pack(m), checked ? std::uint8_t{flag_checked} : std::uint8_t{0});
+    const Value v = append(code, type, operands, detail::pack(m),
+                           checked ? std::uint8_t{flag_checked} : std::uint8_t{0});
     if (checked) {
       k.ops[v].site = static_cast<std::uint32_t>(k.sites.size());
       k.sites.push_back({kind, m, k.ops[v].loc, {}});

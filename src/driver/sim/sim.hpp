@@ -13,14 +13,14 @@
 namespace tessera::driver {
 
 struct SimOptions {
-  std::uint64_t seed = 1;                          // of the interleaving of queues
-  std::uint32_t queues = 4;                        // 1 to 255
+  std::uint64_t seed = 1;                               // of the interleaving of queues
+  std::uint32_t queues = 4;                             // 1 to 255
   std::uint64_t memory_limit = std::uint64_t{1} << 30;  // bytes of all pages together
-  bool find_races = true;                          // inside kernels
-  bool find_unwritten = true;                      // reads of bytes that nobody wrote
+  bool find_races = true;                               // inside kernels
+  bool find_unwritten = true;                           // reads of bytes that nobody wrote
   // Operations run when enqueued and nothing is checked but what kernels check themselves.
   bool instant = false;
-  std::string name;                                // empty: by `instant`
+  std::string name;  // empty: by `instant`
   // How long wait_host() without a deadline stands still for another thread to submit what it
   // needs, before it calls the wait endless.
   std::chrono::milliseconds patience{2000};

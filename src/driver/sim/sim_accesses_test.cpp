@@ -60,8 +60,7 @@ TEST(SimAccesses, AgreesWithAListOfEverything) {
         want |= p.begin < end && begin < p.end && (p.writes || writes) &&
                 p.op.ticket > queues[q][p.op.queue];
       }
-      const bool got =
-          map.touch(begin, end, writes, {q, queues[q][q]}, queues[q]).has_value();
+      const bool got = map.touch(begin, end, writes, {q, queues[q][q]}, queues[q]).has_value();
       ASSERT_EQ(got, want) << round << " " << n;
       if (want) break;  // afterwards the map may forget what it reported
       all.push_back({begin, end, writes, {q, queues[q][q]}});

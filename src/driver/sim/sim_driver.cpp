@@ -15,7 +15,9 @@ namespace {
 constexpr std::size_t most_violations = 256;
 constexpr std::uint32_t fault_slots = 1024;
 
-std::uint64_t total(const Cubes& c) { return std::uint64_t{c[0]} * c[1] * c[2]; }
+std::uint64_t total(const Cubes& c) {
+  return std::uint64_t{c[0]} * c[1] * c[2];
+}
 
 bool overlap(const Region& a, const Region& b) {
   return a.page == b.page && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
@@ -97,7 +99,8 @@ std::string SimDriver::describe(OpId id) const {
 Result<PageId> SimDriver::allocate(PageKind kind, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes == 0) {
-    return Error(ErrorKind::InvalidArgument, "A page of 0 bytes was asked for; pages are never empty.");
+    return Error(ErrorKind::InvalidArgument,
+                 "A page of 0 bytes was asked for; pages are never empty.");
   }
   if (bytes > properties_.page_limit) {
     return Error(ErrorKind::TooLarge,
@@ -153,8 +156,9 @@ Result<SimDriver::Target> SimDriver::target(const Region& region, const char* us
   }
   const std::uint64_t size = it->second->size;
   if (region.bytes == 0 || region.offset > size || region.bytes > size - region.offset) {
-    return refuse(fmt::format("Bytes {} to {} of page {}, {}, are not inside its {} bytes or empty.",
-                              region.offset, region.offset + region.bytes, region.page, use, size));
+    return refuse(
+        fmt::format("Bytes {} to {} of page {}, {}, are not inside its {} bytes or empty.",
+                    region.offset, region.offset + region.bytes, region.page, use, size));
   }
   return Target{it->second, region};
 }
@@ -167,10 +171,10 @@ Result<Image> SimDriver::compile(std::shared_ptr<const ir::Kernel> kernel,
     return Error(ErrorKind::Unsupported, std::move(sentence)).with_kernel(kernel->name);
   };
   if (kernel->unit_count() == 0 || kernel->unit_count() > properties_.max_units) {
-    return unsupported(fmt::format("Kernel '{}' has {} units (threads) a cube (thread block); {} "
-                                   "runs 1 to {}.",
-                                   kernel->name, kernel->unit_count(), properties_.name,
-                                   properties_.max_units));
+    return unsupported(
+        fmt::format("Kernel '{}' has {} units (threads) a cube (thread block); {} "
+                    "runs 1 to {}.",
+                    kernel->name, kernel->unit_count(), properties_.name, properties_.max_units));
   }
   if (kernel->bindings.size() > properties_.max_bindings) {
     return unsupported(fmt::format("Kernel '{}' has {} buffers; {} binds at most {}.", kernel->name,
@@ -208,7 +212,8 @@ Result<KernelId> SimDriver::load(const Image& image) {
     kernel = std::make_shared<const ir::Kernel>(*std::move(parsed));
   }
   const std::lock_guard lock(mutex_);
-  kernels_.emplace(next_kernel_, Loaded{std::move(kernel), image.variant, Clock(properties_.queues)});
+  kernels_.emplace(next_kernel_,
+                   Loaded{std::move(kernel), image.variant, Clock(properties_.queues)});
   return next_kernel_++;
 }
 
@@ -259,60 +264,65 @@ Status SimDriver::check_launch(const LaunchDesc& launch, const Loaded& loaded,
                                const std::optional<Target>& counts) {
   const ir::Kernel& kernel = *loaded.kernel;
   const ir::ParameterLayout layout = ir::parameter_layout(kernel);
-  if (launch.bindings.size() != kernel.bindings.size() || launch.parameters.size() != layout.count) {
-    return refuse(fmt::format("Kernel '{}' takes {} bindings and {} parameter words, but was launched "
-                              "with {} and {}.",
-                              kernel.name, kernel.bindings.size(), layout.count,
-                              launch.bindings.size(), launch.parameters.size()));
+  if (launch.bindings.size() != kernel.bindings.size() ||
+      launch.parameters.size() != layout.count) {
+    return refuse(
+        fmt::format("Kernel '{}' takes {} bindings and {} parameter words, but was launched "
+                    "with {} and {}.",
+                    kernel.name, kernel.bindings.size(), layout.count, launch.bindings.size(),
+                    launch.parameters.size()));
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const ir::BindingParam& param = kernel.bindings[i];
     const Region& region = targets[i].region;
     if (region.offset % properties_.offset_alignment != 0) {
-      return refuse(fmt::format("Binding {} ('{}') of kernel '{}' starts at byte {}, which is no "
-                                "multiple of {}.",
-                                i, param.name, kernel.name, region.offset,
-                                properties_.offset_alignment));
+      return refuse(
+          fmt::format("Binding {} ('{}') of kernel '{}' starts at byte {}, which is no "
+                      "multiple of {}.",
+                      i, param.name, kernel.name, region.offset, properties_.offset_alignment));
     }
     const std::uint64_t length = launch.parameters[layout.lengths + i];
     const std::uint64_t element = size_of(param.type.elem) * param.type.lanes;
     if (param.rank == 0 && length > region.bytes / element) {
-      return refuse(fmt::format("Binding {} ('{}') of kernel '{}' has {} bytes for {} elements of {} "
-                                "bytes.",
-                                i, param.name, kernel.name, region.bytes, length, element));
+      return refuse(
+          fmt::format("Binding {} ('{}') of kernel '{}' has {} bytes for {} elements of {} "
+                      "bytes.",
+                      i, param.name, kernel.name, region.bytes, length, element));
     }
     const bool writes = (static_cast<int>(param.analysed) & static_cast<int>(ir::Access::out)) != 0;
     if (writes && (loaded.variant.writable >> i & 1) == 0) {
-      return refuse(fmt::format("Binding {} ('{}') is written by kernel '{}', whose variant calls it "
-                                "read-only.",
-                                i, param.name, kernel.name));
+      return refuse(
+          fmt::format("Binding {} ('{}') is written by kernel '{}', whose variant calls it "
+                      "read-only.",
+                      i, param.name, kernel.name));
     }
   }
   if (counts) {
     if (counts->page->kind != PageKind::counts || counts->region.bytes < 12 ||
         counts->region.offset % 4 != 0) {
-      return refuse(fmt::format("The cube counts of kernel '{}' need 12 aligned bytes in a page of "
-                                "kind counts; they are {} bytes at {} of page {}.",
-                                kernel.name, counts->region.bytes, counts->region.offset,
-                                counts->region.page));
+      return refuse(fmt::format(
+          "The cube counts of kernel '{}' need 12 aligned bytes in a page of "
+          "kind counts; they are {} bytes at {} of page {}.",
+          kernel.name, counts->region.bytes, counts->region.offset, counts->region.page));
     }
     return {};
   }
   for (int axis = 0; axis < 3; ++axis) {
     if (launch.cubes[axis] > properties_.max_cubes[axis]) {
-      return refuse(fmt::format("Kernel '{}' was launched with {} cubes (thread blocks) on axis {}; "
-                                "the limit is {}.",
-                                kernel.name, launch.cubes[axis], axis, properties_.max_cubes[axis]));
+      return refuse(
+          fmt::format("Kernel '{}' was launched with {} cubes (thread blocks) on axis {}; "
+                      "the limit is {}.",
+                      kernel.name, launch.cubes[axis], axis, properties_.max_cubes[axis]));
     }
   }
   const bool fits = loaded.variant.folded ? total(launch.cubes) >= total(launch.virtual_cubes)
                                           : launch.cubes == launch.virtual_cubes;
   if (!fits) {
-    return refuse(fmt::format("Kernel '{}' was launched with ({}) physical cubes for ({}) virtual "
-                              "ones{}.",
-                              kernel.name, fmt::join(launch.cubes, ", "),
-                              fmt::join(launch.virtual_cubes, ", "),
-                              loaded.variant.folded ? "" : " and is not folded"));
+    return refuse(fmt::format(
+        "Kernel '{}' was launched with ({}) physical cubes for ({}) virtual "
+        "ones{}.",
+        kernel.name, fmt::join(launch.cubes, ", "), fmt::join(launch.virtual_cubes, ", "),
+        loaded.variant.folded ? "" : " and is not folded"));
   }
   return {};
 }
@@ -336,9 +346,11 @@ Result<Ticket> SimDriver::launch(QueueId queue, const LaunchDesc& launch) {
     op.indirect = *std::move(t);
   }
   if (auto s = check_launch(launch, loaded, op.targets, op.indirect); !s) return s.error();
-  if (launch.fault_slot != ir::none && (launch.fault_slot >= fault_slots || launch.fault_claim == 0)) {
-    return refuse(fmt::format("Fault slot {} with claim {} is none of the {} slots or has no claim.",
-                              launch.fault_slot, launch.fault_claim, fault_slots));
+  if (launch.fault_slot != ir::none &&
+      (launch.fault_slot >= fault_slots || launch.fault_claim == 0)) {
+    return refuse(
+        fmt::format("Fault slot {} with claim {} is none of the {} slots or has no claim.",
+                    launch.fault_slot, launch.fault_claim, fault_slots));
   }
   op.kernel = loaded.kernel;
   op.parameters.assign(launch.parameters.begin(), launch.parameters.end());
@@ -346,7 +358,8 @@ Result<Ticket> SimDriver::launch(QueueId queue, const LaunchDesc& launch) {
   op.wide_index = loaded.variant.wide_index;
   op.fault_slot = launch.fault_slot;
   op.fault_claim = launch.fault_claim;
-  const auto ticket = enqueue(queue, std::move(op), fmt::format("launch of '{}'", loaded.kernel->name));
+  const auto ticket =
+      enqueue(queue, std::move(op), fmt::format("launch of '{}'", loaded.kernel->name));
   if (ticket) loaded.users[queue] = *ticket;
   return ticket;
 }
@@ -358,10 +371,11 @@ Result<Ticket> SimDriver::copy(QueueId queue, Region from, Region to) {
   if (!source) return source.error();
   if (!sink) return sink.error();
   if (from.bytes != to.bytes || overlap(from, to)) {
-    return refuse(fmt::format("A copy from bytes {} to {} of page {} to bytes {} to {} of page {} "
-                              "changes its size or overlaps itself.",
-                              from.offset, from.offset + from.bytes, from.page, to.offset,
-                              to.offset + to.bytes, to.page));
+    return refuse(
+        fmt::format("A copy from bytes {} to {} of page {} to bytes {} to {} of page {} "
+                    "changes its size or overlaps itself.",
+                    from.offset, from.offset + from.bytes, from.page, to.offset,
+                    to.offset + to.bytes, to.page));
   }
   Operation op;
   op.kind = Kind::copy;
@@ -391,8 +405,8 @@ Result<Ticket> SimDriver::upload(QueueId queue, std::span<const std::byte> from,
   auto sink = target(to, "uploaded to");
   if (!sink) return sink.error();
   if (from.size() != to.bytes) {
-    return refuse(fmt::format("An upload of {} bytes was given {} bytes of room.", from.size(),
-                              to.bytes));
+    return refuse(
+        fmt::format("An upload of {} bytes was given {} bytes of room.", from.size(), to.bytes));
   }
   Operation op;
   op.kind = Kind::upload;
@@ -421,7 +435,8 @@ Status SimDriver::take_read(ReadId read, std::span<std::byte> to) {
   if (it == reads_.end()) return refuse(fmt::format("Read {} was taken or dropped before.", read));
   const OpId op = it->second.op;
   if (!options_.instant && op.ticket > known_to_host_[op.queue]) {
-    return refuse(fmt::format("Read {} was taken before {} was seen to complete.", read, describe(op)));
+    return refuse(
+        fmt::format("Read {} was taken before {} was seen to complete.", read, describe(op)));
   }
   if (to.size() != it->second.bytes.size()) {
     return refuse(fmt::format("Read {} holds {} bytes, but {} were asked for.", read,

@@ -31,7 +31,9 @@ auto must(R result) {
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message());
   return *std::move(result);
 }
-void must(Status s) { EXPECT_TRUE(s.has_value()) << (s ? "" : s.error().message()); }
+void must(Status s) {
+  EXPECT_TRUE(s.has_value()) << (s ? "" : s.error().message());
+}
 
 std::span<const std::byte> bytes(const std::vector<std::uint32_t>& v) {
   return std::as_bytes(std::span(v));
@@ -40,7 +42,8 @@ std::span<const std::byte> bytes(const std::vector<std::uint32_t>& v) {
 /// y[i] = x[i] + n for i below the lengths' minimum; checked.
 std::shared_ptr<const ir::Kernel> add_kernel() {
   T t(4, "add");
-  const auto x = t.binding("x", T::u32, ir::Access::in), y = t.binding("y", T::u32, ir::Access::out);
+  const auto x = t.binding("x", T::u32, ir::Access::in),
+             y = t.binding("y", T::u32, ir::Access::out);
   const Value n = t.scalar("n", Elem::u32);
   const Value i = t.builtin(ir::Builtin::absolute_pos);
   t.store(y, {i}, t.op(ir::Opcode::add, T::u32, {t.load(x, {i}), n}));
@@ -78,7 +81,8 @@ struct Sim {
     return out;
   }
   void finish() {
-    for (std::uint32_t q = 0; q < d.properties().queues; ++q) must(d.submit(static_cast<QueueId>(q)));
+    for (std::uint32_t q = 0; q < d.properties().queues; ++q)
+      must(d.submit(static_cast<QueueId>(q)));
     for (std::uint32_t q = 0; q < d.properties().queues; ++q) {
       while (d.completed(static_cast<QueueId>(q)) < issued[q]) {
       }

@@ -58,9 +58,10 @@ Status SimDriver::wait(QueueId queue, QueueId other, Ticket ticket) {
   if (auto s = known_queue(queue); !s) return s.error();
   if (auto s = known_queue(other); !s) return s.error();
   if (ticket > queues_[other].issued) {
-    return refuse(fmt::format("Queue {} was told to wait for operation {} of queue {}, which has only "
-                              "{}.",
-                              queue, ticket, other, queues_[other].issued));
+    return refuse(
+        fmt::format("Queue {} was told to wait for operation {} of queue {}, which has only "
+                    "{}.",
+                    queue, ticket, other, queues_[other].issued));
   }
   if (ticket == 0 || options_.instant || queue == other) return {};
   queues_[queue].waits.push_back({other, ticket});
@@ -106,9 +107,10 @@ Result<bool> SimDriver::wait_host(QueueId queue, Ticket ticket, Deadline deadlin
     // Only another thread can help now.
     const auto until = deadline ? *deadline : patience;
     if (changed_.wait_until(lock, until) == std::cv_status::timeout && !deadline) {
-      return refuse(fmt::format("The host waits for {}, which can never complete: it, or what it "
-                                "waits for, was not submitted within {} ms.",
-                                describe({queue, ticket}), options_.patience.count()));
+      return refuse(
+          fmt::format("The host waits for {}, which can never complete: it, or what it "
+                      "waits for, was not submitted within {} ms.",
+                      describe({queue, ticket}), options_.patience.count()));
     }
   }
   observe(queue, ticket);
@@ -122,11 +124,11 @@ void SimDriver::touch(const Operation& op, const Target& target, bool writes) {
   const std::uint64_t begin = target.region.offset, end = begin + target.region.bytes;
   const auto clash = target.page->accesses.touch(begin, end, writes, op.id, op.clock);
   if (!clash) return;
-  violation(fmt::format("{} {} bytes {} to {} of page {}, which {} {}, and neither waits for the "
-                        "other.",
-                        describe(op.id), writes ? "writes" : "reads", clash->begin, clash->end,
-                        target.page->id, describe(clash->other),
-                        clash->other_writes ? "writes" : "reads"));
+  violation(fmt::format(
+      "{} {} bytes {} to {} of page {}, which {} {}, and neither waits for the "
+      "other.",
+      describe(op.id), writes ? "writes" : "reads", clash->begin, clash->end, target.page->id,
+      describe(clash->other), clash->other_writes ? "writes" : "reads"));
 }
 
 void SimDriver::need_written(const Operation& op, const Target& target) {
@@ -145,7 +147,8 @@ void SimDriver::mark_written(const Target& target) {
 
 void SimDriver::execute(const Operation& op) {
   switch (op.kind) {
-    case Kind::launch: return execute_launch(op);
+    case Kind::launch:
+      return execute_launch(op);
     case Kind::copy: {
       const Target &from = op.targets[0], &to = op.targets[1];
       touch(op, from, false);
@@ -231,9 +234,10 @@ void SimDriver::check_observed(const Operation& op, const std::vector<ir::Access
     const ir::BindingParam& param = op.kernel->bindings[i];
     const unsigned beyond = did & ~static_cast<unsigned>(param.analysed);
     if (beyond != 0) {
-      violation(fmt::format("{} {} binding {} ('{}'), which its analysis rules out.", describe(op.id),
-                            (beyond & static_cast<unsigned>(ir::Access::out)) != 0 ? "writes" : "reads",
-                            i, param.name));
+      violation(
+          fmt::format("{} {} binding {} ('{}'), which its analysis rules out.", describe(op.id),
+                      (beyond & static_cast<unsigned>(ir::Access::out)) != 0 ? "writes" : "reads",
+                      i, param.name));
     }
     if ((did & static_cast<unsigned>(ir::Access::in)) != 0) touch(op, op.targets[i], false);
     if ((did & static_cast<unsigned>(ir::Access::out)) != 0) touch(op, op.targets[i], true);

@@ -40,8 +40,8 @@ struct Grid {
   std::uint64_t elements() const noexcept { return elements_; }
 
   constexpr Grid() = default;
-  constexpr Grid(Dim3 cube_count, Dim3 cube_dim = {automatic, 1, 1})
-      : cubes(cube_count), units(cube_dim) {}
+  constexpr Grid(Dim3 cubes_of_grid, Dim3 units_of_cube = {automatic, 1, 1})
+      : cubes(cubes_of_grid), units(units_of_cube) {}
 
  private:
   std::uint64_t elements_ = 0;

@@ -127,7 +127,7 @@ std::string wgsl_expression(const ir::Kernel& k, ir::Value v, const Args& a, Hel
     case Opcode::bit_and: return infix(a, "&");
     case Opcode::bit_or: return infix(a, "|");
     case Opcode::bit_xor: return flag ? infix(a, "!=") : infix(a, "^");
-    case Opcode::bit_not: return fmt::format(flag ? "(!{})" : "(~{})", a[0]);
+    case Opcode::bit_not: return (flag ? "(!" : "(~") + a[0] + ")";
     case Opcode::shl: return fmt::format("({} << {})", a[0], shift_amount(op, from, a[1]));
     case Opcode::shr: return fmt::format("({} >> {})", a[0], shift_amount(op, from, a[1]));
     case Opcode::count_ones: return call("countOneBits", a);

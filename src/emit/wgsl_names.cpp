@@ -30,7 +30,7 @@ std::string f32_literal(std::uint32_t bits) {
   if (bits == 0x80000000u || (value != 0 && std::fabs(value) < 1.17549435e-38f)) {
     return fmt::format("bitcast<f32>({:#x}u)", bits);
   }
-  return fmt::format(value < 0 ? "({}f)" : "{}f", value);
+  return value < 0 ? fmt::format("({}f)", value) : fmt::format("{}f", value);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ std::string wgsl_literal(Elem elem, std::uint64_t bits) {
     case Elem::f16: {
       const float value = static_cast<float>(f16::from_bits(static_cast<std::uint16_t>(bits)));
       if (!std::isfinite(value)) return fmt::format("f16({})", f32_literal(std::bit_cast<std::uint32_t>(value)));
-      return fmt::format(value < 0 || std::signbit(value) ? "({}h)" : "{}h", value);
+      return std::signbit(value) ? fmt::format("({}h)", value) : fmt::format("{}h", value);
     }
     case Elem::f32: return f32_literal(low);
     default: return fmt::format("{}u", low);

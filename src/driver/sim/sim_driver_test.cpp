@@ -115,6 +115,22 @@ TEST(SimDriver, UploadsLaunchesAndDownloads) {
   EXPECT_TRUE(s.d.violations().empty());
 }
 
+TEST(SimDriver, ImagesLoadFromTheirText) {
+  Sim s(seeded(24));
+  Variant v;
+  v.writable = 0b10;
+  Image image = must(s.d.compile(add_kernel(), v));
+  image.kernel = nullptr;
+  s.add = must(s.d.load(image));
+  const Region a = s.page(32), b = s.page(32);
+  must(s.d.upload(0, bytes(numbers), a));
+  s.launch(0, a, b, 10);
+  EXPECT_EQ(s.read(0, b)[7], 18u);
+  EXPECT_TRUE(s.d.violations().empty());
+  image.target = "wgsl";
+  EXPECT_FALSE(s.d.load(image).has_value());
+}
+
 TEST(SimDriver, AnUploadReadsTheCallersBytesWhenItRuns) {
   Sim s(seeded(3));
   const Region a = s.page(32);

@@ -1,0 +1,10 @@
+// EXPECT: an index is an
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A float as an index.
+#include "tessera/kernel.hpp"
+#include "tessera/lang/dollar.hpp"
+#include "tessera/lang/signature.hpp"
+
+using namespace tessera;
+
+void kernel(In<f32> x, Out<f32> y) { y[0] = x[x[0]]; }

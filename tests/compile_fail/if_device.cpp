@@ -1,0 +1,12 @@
+// EXPECT: device value cannot steer host control flow
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A host if on a device value.
+#include "tessera/kernel.hpp"
+#include "tessera/lang/dollar.hpp"
+#include "tessera/lang/signature.hpp"
+
+using namespace tessera;
+
+void kernel(In<f32> x, Out<f32> y) {
+  if (x[0] > 0.f) y[0] = 1;
+}

@@ -1,0 +1,10 @@
+// EXPECT: different element types; insert cast<T>
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A float stored among unsigned integers.
+#include "tessera/kernel.hpp"
+#include "tessera/lang/dollar.hpp"
+#include "tessera/lang/signature.hpp"
+
+using namespace tessera;
+
+void kernel(In<f32> x, Out<u32> y) { y[0] = x[0]; }

@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+// The parser is compiled here, without exceptions; the packaged library has them.
+#define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 

@@ -37,7 +37,6 @@ void chain(Out<u32> y) {
   $else { y[unit_pos] = 40; }
 }
 TEST(Control, ElifChainWithElse) {
-  TESSERA_KNOWN_DEFECT("nothing may follow an $elif: reopen_else() wants the outer else empty");
   Host host;
   host.out<u32>(6);
   run_one(&chain, host, 6);

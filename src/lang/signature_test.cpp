@@ -54,8 +54,8 @@ TEST(Signature, ParametersAreNumberedInOrder) {
 void plain() {}
 TEST(Signature, NamesAndIdentities) {
   EXPECT_NE(detail::kernel_name<&many>().find("many"), std::string_view::npos);
-  EXPECT_NE(detail::kernel_name<&everything<float>>().find("everything<float>"),
-            std::string_view::npos);
+  // clang leaves the template arguments out.
+  EXPECT_NE(detail::kernel_name<&everything<float>>().find("everything"), std::string_view::npos);
   EXPECT_EQ(detail::kernel_name<&plain>().find("K = "), std::string_view::npos);
   EXPECT_EQ(detail::kernel_name<&plain>().find(']'), std::string_view::npos);
   const auto one = [](Out<u32>) {};

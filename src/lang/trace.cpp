@@ -81,15 +81,16 @@ ValueRef open_if(ValueRef condition, SourceLoc where) noexcept {
   return current != nullptr ? current->open(Opcode::if_, {}, operands, 2, where) : ValueRef{};
 }
 
-ValueRef reopen_else(SourceLoc where) noexcept {
-  return current != nullptr ? current->reopen_else(where) : ValueRef{};
+ValueRef reopen_else(bool chained, SourceLoc where) noexcept {
+  return current != nullptr ? current->reopen_else(chained, where) : ValueRef{};
 }
 
 ValueRef open_for(ValueRef begin, ValueRef end, ValueRef step, SourceLoc where) noexcept {
   if (current == nullptr) return {};
   const ValueRef operands[] = {begin, end, step};
-  const ElemType type = current->failed() ? ElemType{Elem::index, 1}
-                                          : current->kernel().ops[begin.id].type;
+  const bool known = begin.trace == current->serial() && begin.id < current->kernel().ops.size();
+  const ElemType type =
+      known ? current->kernel().ops[begin.id].type : ElemType{Elem::index, 1};
   return current->open(Opcode::for_, type, operands, 1, where);
 }
 
@@ -137,14 +138,50 @@ Limits limits(Elem elem) {
   }
 }
 
-ValueRef float_literal(Elem elem, double value, SourceLoc where) {
+// To binary32 with the lost bits kept as a sticky last bit: rounding that once more to half as many
+// bits gives what rounding the number itself would.
+float round_to_odd(long double value) {
+  const auto nearest = static_cast<float>(value);
+  if (!std::isfinite(nearest) || static_cast<long double>(nearest) == value) return nearest;
+  const bool away = std::fabs(static_cast<long double>(nearest)) > std::fabs(value);
+  const float toward = away ? std::nextafter(nearest, 0.0f) : nearest;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(toward) | 1u);
+}
+
+template <class N>
+ValueRef cannot_hold(Elem elem, N value, SourceLoc where);
+
+// Every number but NaN and the infinities stays finite, or is refused.
+ValueRef float_literal(Elem elem, long double value, SourceLoc where) {
+  std::uint64_t bits = 0;
+  bool finite = true;
   switch (elem) {
-    case Elem::f64: return constant(elem, std::bit_cast<std::uint64_t>(value), where);
-    case Elem::f16: return constant(elem, f16(static_cast<float>(value)).bits(), where);
-    case Elem::bf16: return constant(elem, bf16(static_cast<float>(value)).bits(), where);
-    default:
-      return constant(elem, std::bit_cast<std::uint32_t>(static_cast<float>(value)), where);
+    case Elem::f64: {
+      const auto rounded = static_cast<double>(value);
+      finite = std::isfinite(rounded);
+      bits = std::bit_cast<std::uint64_t>(rounded);
+      break;
+    }
+    case Elem::f16: {
+      const f16 rounded(round_to_odd(value));
+      finite = std::isfinite(static_cast<float>(rounded));
+      bits = rounded.bits();
+      break;
+    }
+    case Elem::bf16: {
+      const bf16 rounded(round_to_odd(value));
+      finite = std::isfinite(static_cast<float>(rounded));
+      bits = rounded.bits();
+      break;
+    }
+    default: {
+      const auto rounded = static_cast<float>(value);
+      finite = std::isfinite(rounded);
+      bits = std::bit_cast<std::uint32_t>(rounded);
+    }
   }
+  if (!finite && std::isfinite(value)) return cannot_hold(elem, value, where);
+  return constant(elem, bits, where);
 }
 
 template <class N>
@@ -167,13 +204,13 @@ ValueRef literal(Elem elem, double value, SourceLoc where) noexcept {
 
 ValueRef literal(Elem elem, std::int64_t value, SourceLoc where) noexcept {
   if (value >= 0) return literal(elem, static_cast<std::uint64_t>(value), where);
-  if (is_float(elem)) return float_literal(elem, static_cast<double>(value), where);
+  if (is_float(elem)) return float_literal(elem, static_cast<long double>(value), where);
   if (value < limits(elem).low) return cannot_hold(elem, value, where);
   return constant(elem, static_cast<std::uint64_t>(value) & mask(elem), where);
 }
 
 ValueRef literal(Elem elem, std::uint64_t value, SourceLoc where) noexcept {
-  if (is_float(elem)) return float_literal(elem, static_cast<double>(value), where);
+  if (is_float(elem)) return float_literal(elem, static_cast<long double>(value), where);
   if (value > limits(elem).high) return cannot_hold(elem, value, where);
   return constant(elem, value, where);
 }

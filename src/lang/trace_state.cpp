@@ -39,9 +39,22 @@ TraceState::TraceState(TraceInput input, std::uint32_t serial) : serial_(serial)
   kernel_.bindings = std::move(input.bindings);
   kernel_.scalars = std::move(input.scalars);
   kernel_.locs.push_back({});
-  open_.push_back({0, {}});
-  region_open_.push_back(true);
-  region_ended_.push_back(false);
+  track_regions();
+  enter(0, 0);
+}
+
+void TraceState::track_regions() {
+  const std::size_t size = kernel_.regions.size();
+  region_open_.resize(size, false);
+  region_ended_.resize(size, false);
+  region_entered_.resize(size, false);
+  region_chained_.resize(size, false);
+}
+
+void TraceState::enter(ir::RegionId region, int with_outer) {
+  open_.push_back({region, {}, with_outer});
+  region_open_[region] = true;
+  region_entered_[region] = true;
 }
 
 // Operators carry no place of their own (a C++ operator takes no default argument); they get that
@@ -161,48 +174,54 @@ ValueRef TraceState::open(Opcode code, ElemType type, std::span<const ValueRef> 
   const ValueRef op = emit(code, type, operands, 0, where);
   // Blocks open and close even after an error, so that scopes stay in step.
   const auto first = static_cast<ir::RegionId>(kernel_.regions.size());
-  for (int i = 0; i < regions; ++i) {
-    kernel_.regions.emplace_back();
-    region_open_.push_back(false);
-    region_ended_.push_back(false);
-  }
+  kernel_.regions.resize(kernel_.regions.size() + static_cast<std::size_t>(regions));
+  track_regions();
   if (!error_) {
     kernel_.ops[op.id].region_begin = first;
     kernel_.ops[op.id].region_count = static_cast<std::uint16_t>(regions);
     // The induction variable belongs to the body: it ends with it.
     if (code == Opcode::for_) region_of_[op.id] = first;
   }
-  open_.push_back({first, {}});
-  region_open_[first] = true;
+  enter(first, 0);
   return op;
 }
 
-ValueRef TraceState::reopen_else(SourceLoc where) {
-  const auto& ops = kernel_.regions[open_.back().region].ops;
-  ir::RegionId region = ir::none;
-  if (!error_ && !ops.empty()) {
-    const ir::Op& last = kernel_.ops[ops.back()];
-    if (last.code == Opcode::if_ && kernel_.regions[last.region_begin + 1].ops.empty() &&
-        !region_open_[last.region_begin + 1]) {
-      region = last.region_begin + 1;
+// The if is the block's last operation. Where its else holds the next condition of a chain, the if
+// meant is the last operation in there, and so on; the elses on the way are open again meanwhile.
+ValueRef TraceState::reopen_else(bool chained, SourceLoc where) {
+  ir::RegionId within = open_.back().region;
+  int outer = 0;
+  ir::RegionId side = ir::none;
+  while (!error_) {
+    const auto& ops = kernel_.regions[within].ops;
+    if (ops.empty() || kernel_.ops[ops.back()].code != Opcode::if_) break;
+    const ir::RegionId other = kernel_.ops[ops.back()].region_begin + 1;
+    if (!region_entered_[other]) {
+      side = other;
+      break;
     }
+    if (!region_chained_[other] || region_open_[other]) break;
+    enter(other, 0);
+    ++outer;
+    within = other;
   }
-  if (region == ir::none) {
+  if (side == ir::none) {
     fail("$else or $elif does not follow an $if of its block directly", where);
-    region = static_cast<ir::RegionId>(kernel_.regions.size());
+    side = static_cast<ir::RegionId>(kernel_.regions.size());
     kernel_.regions.emplace_back();
-    region_open_.push_back(false);
-    region_ended_.push_back(false);
+    track_regions();
   }
-  open_.push_back({region, {}});
-  region_open_[region] = true;
+  region_chained_[side] = chained;
+  enter(side, outer);
   return {};
 }
 
 void TraceState::close(SourceLoc where) {
-  if (open_.size() <= 1) return fail("A block was closed that was never opened", where);
-  region_open_[open_.back().region] = false;
-  open_.pop_back();
+  for (int more = open_.back().with_outer; more >= 0; --more) {
+    if (open_.size() <= 1) return fail("A block was closed that was never opened", where);
+    region_open_[open_.back().region] = false;
+    open_.pop_back();
+  }
 }
 
 detail::MemoryRef TraceState::declare_shared(ElemType type, std::uint64_t count, bool atomic,

@@ -27,7 +27,7 @@ class TraceState {
   ValueRef constant(Elem elem, std::uint64_t bits, SourceLoc where);
   ValueRef open(Opcode code, ElemType type, std::span<const ValueRef> operands, int regions,
                 SourceLoc where);
-  ValueRef reopen_else(SourceLoc where);
+  ValueRef reopen_else(bool chained, SourceLoc where);
   void close(SourceLoc where);
   detail::MemoryRef declare_shared(ElemType type, std::uint64_t count, bool atomic,
                                    SourceLoc where);
@@ -44,7 +44,10 @@ class TraceState {
   struct Block {
     ir::RegionId region;
     std::unordered_map<std::uint64_t, ir::Value> constants;  // by bits, of each element type
+    int with_outer = 0;  // blocks around it that were reopened for it and close with it
   };
+  void enter(ir::RegionId region, int with_outer);
+  void track_regions();
   bool usable(ValueRef v, SourceLoc where);
   bool writable_block(SourceLoc where);
   std::uint32_t locate(SourceLoc where);
@@ -59,6 +62,8 @@ class TraceState {
   std::vector<ir::RegionId> region_of_;    // by value
   std::vector<bool> region_open_;          // by region
   std::vector<bool> region_ended_;         // by region: its last operation was a jump
+  std::vector<bool> region_entered_;       // by region: was open once
+  std::vector<bool> region_chained_;       // by region: an else that holds the next condition
   std::unordered_map<std::string, std::uint32_t> located_;
   const char* last_file_ = nullptr;
   std::uint32_t last_line_ = 0, last_loc_ = 0;

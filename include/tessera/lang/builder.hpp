@@ -43,7 +43,9 @@ ValueRef literal(Elem elem, std::uint64_t value, SourceLoc where) noexcept;
 // back to the parent. reopen_else() makes region 1 of the if that was closed last in this block
 // current. All are errors of the trace where they do not fit.
 ValueRef open_if(ValueRef condition, SourceLoc where) noexcept;
-ValueRef reopen_else(SourceLoc where) noexcept;
+/// `chained`: this else holds the next condition of a chain, and an else that follows it belongs to
+/// that condition.
+ValueRef reopen_else(bool chained, SourceLoc where) noexcept;
 ValueRef open_for(ValueRef begin, ValueRef end, ValueRef step, SourceLoc where) noexcept;
 ValueRef open_loop(SourceLoc where) noexcept;
 void close_region(SourceLoc where) noexcept;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tessera/lang/expr.hpp"
+#include "tessera/lang/scalar.hpp"
 
 namespace tessera::inline v0::detail {
 
@@ -54,9 +55,9 @@ ValueRef condition(const C& c) {
                   "tessera: the condition is a device value but no bool");
     return c.value_ref();
   } else {
-    static_assert(std::is_same_v<C, bool>,
+    static_assert(std::is_same_v<C, bool> || std::is_same_v<C, Const<bool>>,
                   "tessera: the condition is neither a bool of the device nor one of the host");
-    return constant(Elem::boolean, c ? 1 : 0, {});
+    return constant(Elem::boolean, static_cast<bool>(c) ? 1 : 0, {});
   }
 }
 
@@ -78,13 +79,17 @@ class IfScope : public Scope {
 
 class ElseScope : public Scope {
  public:
-  explicit ElseScope(SourceLoc where = SourceLoc::current()) noexcept : Scope(where) {}
+  explicit ElseScope(bool chained, SourceLoc where = SourceLoc::current()) noexcept
+      : Scope(where), chained_(chained) {}
   bool enter() noexcept {
     if (state_ != State::fresh) return false;
-    reopen_else(where_);
+    reopen_else(chained_, where_);
     opened();
     return true;
   }
+
+ private:
+  bool chained_;
 };
 
 /// The condition is a closure: it is recorded inside the loop, to be computed in every round.
@@ -117,16 +122,16 @@ inline void jump(Opcode code, SourceLoc where = SourceLoc::current()) {
 #define TESSERA_NEW_SCOPE TESSERA_JOIN(tessera_scope_, __COUNTER__)
 
 #define TESSERA_IF_AS(name, ...) \
-  for (::tessera::detail::IfScope name(__VA_ARGS__); name.enter(); name.leave())
-#define TESSERA_ELSE_AS(name) \
-  for (::tessera::detail::ElseScope name; name.enter(); name.leave())
+  for (::tessera::detail::IfScope name{__VA_ARGS__}; name.enter(); name.leave())
+#define TESSERA_ELSE_AS(name, chained) \
+  for (::tessera::detail::ElseScope name{chained}; name.enter(); name.leave())
 #define TESSERA_WHILE_AS(name, ...)                                                              \
   for (::tessera::detail::WhileScope name{[&] { return ::tessera::detail::as_bool(__VA_ARGS__); }}; \
        name.enter(); name.leave())
 
 #define TESSERA_IF(...) TESSERA_IF_AS(TESSERA_NEW_SCOPE, __VA_ARGS__)
-#define TESSERA_ELSE TESSERA_ELSE_AS(TESSERA_NEW_SCOPE)
-#define TESSERA_ELIF(...) TESSERA_ELSE TESSERA_IF(__VA_ARGS__)
+#define TESSERA_ELSE TESSERA_ELSE_AS(TESSERA_NEW_SCOPE, false)
+#define TESSERA_ELIF(...) TESSERA_ELSE_AS(TESSERA_NEW_SCOPE, true) TESSERA_IF(__VA_ARGS__)
 #define TESSERA_WHILE(...) TESSERA_WHILE_AS(TESSERA_NEW_SCOPE, __VA_ARGS__)
 #define TESSERA_BREAK ::tessera::detail::jump(::tessera::detail::Opcode::break_)
 #define TESSERA_RETURN ::tessera::detail::jump(::tessera::detail::Opcode::return_)

@@ -51,8 +51,10 @@ std::string find_deps() {
   namespace fs = std::filesystem;
   std::error_code failed;
   fs::path folder = fs::read_symlink("/proc/self/exe", failed).parent_path();
-  while (!failed && !folder.empty()) {
-    if (fs::is_directory(folder / ".deps", failed)) return (folder / ".deps").string();
+  if (failed) return "";
+  while (!folder.empty()) {
+    std::error_code absent;
+    if (fs::is_directory(folder / ".deps", absent)) return (folder / ".deps").string();
     if (folder == folder.parent_path()) break;
     folder = folder.parent_path();
   }

@@ -15,7 +15,7 @@ constexpr std::uint32_t units = 64;
 // words: 0 first word, 1 how many, 2 first byte, 3 last byte + 1, then by kernel.
 constexpr const char* head = R"(
 struct Info { words: array<vec4<u32>, 2> };
-@group(0) @binding(0) var<storage, read_write> to: array<u32>;
+@group(0) @binding(0) var<storage, read_write> target_words: array<u32>;
 @group(0) @binding(1) var<uniform> info: Info;
 fn mask(word: u32, first: u32, last: u32) -> u32 {
   var m = 0u;
@@ -33,14 +33,14 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   if (id.x > 0u) { return; }
   let word = info.words[0].x;
   let m = mask(word, info.words[0].z, info.words[0].w);
-  to[word] = (to[word] & ~m) | (info.words[1].x & m);
+  target_words[word] = (target_words[word] & ~m) | (info.words[1].x & m);
 }
 )";
 
 // 4 first source byte
 constexpr const char* copy_text = R"(
-@group(0) @binding(2) var<storage, read> from: array<u32>;
-fn source(at: u32) -> u32 { return (from[at / 4u] >> (8u * (at % 4u))) & 0xffu; }
+@group(0) @binding(2) var<storage, read> origin: array<u32>;
+fn source(at: u32) -> u32 { return (origin[at / 4u] >> (8u * (at % 4u))) & 0xffu; }
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
   let i = id.x + id.y * n.x * 64u;
@@ -48,7 +48,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
   let word = info.words[0].x + i;
   let first = info.words[0].z;
   let last = info.words[0].w;
-  var value = to[word];
+  var value = target_words[word];
   for (var b = 0u; b < 4u; b++) {
     let at = word * 4u + b;
     if (at >= first && at < last) {
@@ -56,7 +56,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
       value = (value & ~(0xffu << (8u * b))) | (byte << (8u * b));
     }
   }
-  to[word] = value;
+  target_words[word] = value;
 }
 )";
 
@@ -78,7 +78,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
       value |= ((half >> (8u * (phase % 4u))) & 0xffu) << (8u * b);
     }
   }
-  to[word] = (to[word] & ~m) | (value & m);
+  target_words[word] = (target_words[word] & ~m) | (value & m);
 }
 )";
 

@@ -2,6 +2,7 @@
 #include "tessera/device.hpp"
 
 #include "client/pending_core.hpp"
+#include "tessera/detail/kernel_source.hpp"
 
 namespace tessera::inline v0 {
 
@@ -16,3 +17,17 @@ Status Device::sync(Deadline deadline) const {
 }
 
 }  // namespace tessera::inline v0
+
+namespace tessera::inline v0::detail {
+
+std::vector<KernelSource> kernel_sources(const Device& device) {
+  server::Loader& loader = device.core()->loader();
+  loader.wait_idle();
+  std::vector<KernelSource> out;
+  for (const driver::Image& image : loader.images()) {
+    out.push_back({image.kernel->name, image.target, image.code});
+  }
+  return out;
+}
+
+}  // namespace tessera::inline v0::detail

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
+#include "base/log.hpp"
 #include "ir/text.hpp"
 
 namespace tessera::driver {
@@ -77,7 +77,7 @@ std::vector<OpId> SimDriver::history() const {
 
 void SimDriver::violation(std::string sentence) const {
   if (options_.instant || violations_.size() >= most_violations) return;
-  fmt::print(stderr, "tessera: simulator: {}\n", sentence);
+  base::log(base::LogLevel::warn, fmt::format("Simulator: {}", sentence));
   violations_.push_back(std::move(sentence));
 }
 

@@ -87,6 +87,19 @@ void Loader::compile(const Job& job) {
   v.state.store(LoadedVariant::State::ready, std::memory_order_release);
 }
 
+std::vector<driver::Image> Loader::images() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<driver::Image> out;
+  for (const KernelEntry& entry : entries_) {
+    for (const auto& v : entry.variants) {
+      if (v->state.load(std::memory_order_acquire) == LoadedVariant::State::ready) {
+        out.push_back(v->image);
+      }
+    }
+  }
+  return out;
+}
+
 void Loader::wait_idle() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return jobs_.empty() && running_ == 0; });

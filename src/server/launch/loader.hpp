@@ -53,6 +53,9 @@ class Loader {
   /// The variant, whose compilation is started if nobody asked for it before. Stays valid.
   LoadedVariant& variant(KernelRef ref, const driver::Variant& variant);
 
+  /// The images of all variants that are ready, in order of registration.
+  std::vector<driver::Image> images() const;
+
   /// Waits until nothing is being compiled.
   void wait_idle();
   /// Ends the threads; what is queued is not compiled.

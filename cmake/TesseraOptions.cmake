@@ -17,7 +17,9 @@ add_library(tessera_compile_options INTERFACE)
 target_compile_options(tessera_compile_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor -fvisibility=hidden
   # No target of ours may contract a*b+c: the host evaluates the language's arithmetic.
-  -ffp-contract=off)
+  -ffp-contract=off
+  # Places in messages are those of the tree, not of the machine that built it.
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 # GCC 12 sees overlapping copies in std::string's own code (its bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(tessera_compile_options INTERFACE -Wno-restrict)

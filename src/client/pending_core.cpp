@@ -118,8 +118,7 @@ Status pending_take(PendingCore& pending, std::span<std::byte> to) {
     if (error.kind() == ErrorKind::InvalidArgument && pending.device == nullptr) return error;
     if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Timeout) return error;
     return Error(ErrorKind::BufferFailed,
-                 "The buffer does not hold what it should: what was to write it failed.",
-                 error.where())
+                 "The buffer does not hold what it should: what was to write it failed.")
         .with_cause(error);
   }
   std::uint64_t at = 0;

@@ -17,7 +17,8 @@
 //
 // Bytes. A region is inside one page. Offsets of regions bound to kernels are multiples of
 // Properties::offset_alignment; all others may start and end anywhere. Regions passed to copy()
-// do not overlap. Zero-byte operations are never asked for.
+// do not overlap. Zero-byte operations are never asked for; a binding of a launch may have no
+// bytes, and its page and offset then mean nothing.
 #pragma once
 
 #include <array>

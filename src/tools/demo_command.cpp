@@ -184,9 +184,10 @@ class Demo {
       return;
     }
     const std::string& hash = row.full.empty() ? row.crop : row.full;
-    fmt::print("{:<10} {:<32} first {:>8.1f} ms  warm {:>8.1f} ms  ×{:<7.2f} {:<12} {}\n", row.device,
-               row.name.substr(0, 32), row.first_ms, row.warm_ms,
-               row.full.empty() ? 0.0 : row.warm_ms / control, hash.substr(0, 12), row.verdict);
+    const std::string ratio = row.full.empty() ? "-" : fmt::format("×{:.2f}", row.warm_ms / control);
+    fmt::print("{:<10} {:<32} first {:>8.1f} ms  warm {:>8.1f} ms  {:<7} {:<12} {}\n", row.device,
+               row.name.substr(0, 32), row.first_ms, row.warm_ms, ratio,
+               hash.empty() ? "-" : hash.substr(0, 12), row.verdict);
     if (!row.error.empty()) fmt::print("{}\n", row.error);
   }
 

@@ -336,7 +336,8 @@ Result<Ticket> SimDriver::launch(QueueId queue, const LaunchDesc& launch) {
   Operation op;
   op.kind = Kind::launch;
   for (const Region& region : launch.bindings) {
-    auto t = target(region, "bound to a kernel");
+    auto t = region.bytes == 0 ? Result<Target>(Target{nothing_, {region.page, 0, 0}})
+                               : target(region, "bound to a kernel");
     if (!t) return t.error();
     op.targets.push_back(*std::move(t));
   }

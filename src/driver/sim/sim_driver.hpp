@@ -67,6 +67,8 @@ class SimDriver : public Driver {
     std::span<std::byte> bytes() const { return page->bytes(region); }
     std::span<std::uint8_t> flags() const { return page->flags(region); }
   };
+  // Stands in for bindings of no bytes.
+  const std::shared_ptr<Page> nothing_ = Page::make(~PageId{0}, PageKind::device, 1, false, false);
   struct Loaded {
     std::shared_ptr<const ir::Kernel> kernel;
     Variant variant;

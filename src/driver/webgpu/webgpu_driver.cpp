@@ -143,6 +143,10 @@ Status WebgpuDriver::create_device(wg::Instance instance, wg::Adapter adapter,
   if (!faults) return faults.error();
   faults_ = *faults;
   fault_words_.resize(fault_slot_count);
+  Result<wg::Buffer> nothing =
+      create_buffer(wg::usage_storage, std::uint64_t{p.max_bindings} * p.offset_alignment);
+  if (!nothing) return nothing.error();
+  nothing_ = *nothing;
   if (Status s = make_edges(); !s) return s;
   watcher_ = std::thread([this] { watch(); });
   return {};
@@ -173,7 +177,7 @@ WebgpuDriver::~WebgpuDriver() {
   for (const Page& p : pages_) {
     if (p.buffer != nullptr) api_.BufferRelease(p.buffer);
   }
-  for (const wg::Buffer b : {uniform_, faults_}) {
+  for (const wg::Buffer b : {uniform_, faults_, nothing_}) {
     if (b != nullptr) api_.BufferRelease(b);
   }
   if (queue_ != nullptr) api_.QueueRelease(queue_);

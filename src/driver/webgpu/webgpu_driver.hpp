@@ -168,6 +168,7 @@ class WebgpuDriver final : public Driver {
   std::unordered_map<std::string, CachedGroup> groups_;
 
   wg::Buffer faults_ = nullptr;
+  wg::Buffer nothing_ = nullptr;  // stands in for bindings of no bytes
   std::vector<std::uint32_t> slots_to_clear_;
 
   // Shared with the wait thread.

@@ -136,7 +136,13 @@ Result<Ticket> WebgpuDriver::launch(QueueId, const LaunchDesc& launch) {
     e.binding = i;
     e.buffer = pages_[r.page].buffer;
     e.offset = r.offset;
-    e.size = std::max<std::uint64_t>(up4(r.bytes), 4);
+    e.size = up4(r.bytes);
+    if (r.bytes == 0) {
+      // Something has to be bound; it has no place of its own on any page.
+      e.buffer = nothing_;
+      e.offset = std::uint64_t{i} * properties_.offset_alignment;
+      e.size = 4;
+    }
     entries.push_back(e);
   }
   entries.push_back(uniform_entry(n, words * 4));

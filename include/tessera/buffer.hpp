@@ -22,9 +22,9 @@ namespace tessera::inline v0 {
 
 /// What a buffer can hold: the language's numbers and vectors of them; no bool, no Index.
 template <class T>
-concept Element = detail::elem_type_v<T>.elem != Elem::none &&
-                  detail::elem_type_v<T>.elem != Elem::boolean &&
-                  detail::elem_type_v<T>.elem != Elem::index;
+concept Element =
+    detail::elem_type_v<T>.elem != Elem::none && detail::elem_type_v<T>.elem != Elem::boolean &&
+    detail::elem_type_v<T>.elem != Elem::index;
 
 /// A handle on a range of device memory; copying it shares the memory, and the last handle gives
 /// it back without waiting. Every member is thread-safe as far as different handles go.

@@ -35,23 +35,23 @@ struct Properties {
   std::string name;
   std::string kind;
   std::string detail;
-  std::vector<Elem> elements;       // usable in buffers and arithmetic
-  std::uint64_t buffer_limit = 0;   // largest buffer that a kernel can use, bytes
-  std::uint64_t capacity = 0;       // bytes of memory; 0 if unknown
-  std::uint32_t shared_bytes = 0;   // per cube
-  std::uint32_t max_units = 0;      // per cube
+  std::vector<Elem> elements;      // usable in buffers and arithmetic
+  std::uint64_t buffer_limit = 0;  // largest buffer that a kernel can use, bytes
+  std::uint64_t capacity = 0;      // bytes of memory; 0 if unknown
+  std::uint32_t shared_bytes = 0;  // per cube
+  std::uint32_t max_units = 0;     // per cube
   Dim3 max_cube_dim;
-  Dim3 max_cubes;                   // per launch before folding
+  Dim3 max_cubes;  // per launch before folding
   std::uint32_t plane_min = 0, plane_max = 0;
-  std::uint32_t alignment = 0;      // of buffers, bytes
-  std::uint32_t max_bindings = 0;   // buffers per kernel
+  std::uint32_t alignment = 0;     // of buffers, bytes
+  std::uint32_t max_bindings = 0;  // buffers per kernel
   std::uint32_t queues = 0;
 };
 
 /// How open() behaves. Environment before these before the configuration file before defaults.
 struct Options {
-  bool ignore_env = false;          // TESSERA_* variables do not count
-  std::uint32_t max_streams = 0;    // queues of the device, 1 to 128; 0: as configured
+  bool ignore_env = false;        // TESSERA_* variables do not count
+  std::uint32_t max_streams = 0;  // queues of the device, 1 to 128; 0: as configured
 };
 
 /// Tag: memory whose bytes are unspecified until written.

@@ -12,7 +12,21 @@ namespace tessera::inline v0 {
 
 // Before the aliases of the same names, or GCC 12 takes the enumerators for shadowing ones.
 enum class Elem : std::uint8_t {
-  none, boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, index,
+  none,
+  boolean,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  index,
 };
 
 // The names of the language are element types (a variable is Var<f32>).
@@ -39,26 +53,45 @@ struct Vec {
   T lanes[N];
 };
 
-constexpr bool is_float(Elem e) noexcept { return e >= Elem::f16 && e <= Elem::f64; }
-constexpr bool is_signed_int(Elem e) noexcept { return e >= Elem::i8 && e <= Elem::i64; }
+constexpr bool is_float(Elem e) noexcept {
+  return e >= Elem::f16 && e <= Elem::f64;
+}
+constexpr bool is_signed_int(Elem e) noexcept {
+  return e >= Elem::i8 && e <= Elem::i64;
+}
 constexpr bool is_unsigned_int(Elem e) noexcept {
   return (e >= Elem::u8 && e <= Elem::u64) || e == Elem::index;
 }
-constexpr bool is_int(Elem e) noexcept { return is_signed_int(e) || is_unsigned_int(e); }
+constexpr bool is_int(Elem e) noexcept {
+  return is_signed_int(e) || is_unsigned_int(e);
+}
 
 /// Bytes of one element in a buffer; 0 for none, boolean and index, which no buffer holds.
 constexpr std::size_t size_of(Elem e) noexcept {
   switch (e) {
-    case Elem::i8: case Elem::u8: return 1;
-    case Elem::i16: case Elem::u16: case Elem::f16: case Elem::bf16: return 2;
-    case Elem::i32: case Elem::u32: case Elem::f32: return 4;
-    case Elem::i64: case Elem::u64: case Elem::f64: return 8;
-    default: return 0;
+    case Elem::i8:
+    case Elem::u8:
+      return 1;
+    case Elem::i16:
+    case Elem::u16:
+    case Elem::f16:
+    case Elem::bf16:
+      return 2;
+    case Elem::i32:
+    case Elem::u32:
+    case Elem::f32:
+      return 4;
+    case Elem::i64:
+    case Elem::u64:
+    case Elem::f64:
+      return 8;
+    default:
+      return 0;
   }
 }
 
 constexpr std::string_view to_string(Elem e) noexcept {
-  constexpr std::string_view names[] = {"none", "bool", "i8",  "i16",  "i32", "i64", "u8", "u16",
+  constexpr std::string_view names[] = {"none", "bool", "i8",  "i16",  "i32", "i64", "u8",   "u16",
                                         "u32",  "u64",  "f16", "bf16", "f32", "f64", "index"};
   return names[static_cast<std::size_t>(e)];
 }
@@ -74,20 +107,34 @@ namespace detail {
 
 template <class T>
 inline constexpr Elem elem_v = Elem::none;
-template <> inline constexpr Elem elem_v<bool> = Elem::boolean;
-template <> inline constexpr Elem elem_v<i8> = Elem::i8;
-template <> inline constexpr Elem elem_v<i16> = Elem::i16;
-template <> inline constexpr Elem elem_v<i32> = Elem::i32;
-template <> inline constexpr Elem elem_v<i64> = Elem::i64;
-template <> inline constexpr Elem elem_v<u8> = Elem::u8;
-template <> inline constexpr Elem elem_v<u16> = Elem::u16;
-template <> inline constexpr Elem elem_v<u32> = Elem::u32;
-template <> inline constexpr Elem elem_v<u64> = Elem::u64;
-template <> inline constexpr Elem elem_v<f16> = Elem::f16;
-template <> inline constexpr Elem elem_v<bf16> = Elem::bf16;
-template <> inline constexpr Elem elem_v<f32> = Elem::f32;
-template <> inline constexpr Elem elem_v<f64> = Elem::f64;
-template <> inline constexpr Elem elem_v<Index> = Elem::index;
+template <>
+inline constexpr Elem elem_v<bool> = Elem::boolean;
+template <>
+inline constexpr Elem elem_v<i8> = Elem::i8;
+template <>
+inline constexpr Elem elem_v<i16> = Elem::i16;
+template <>
+inline constexpr Elem elem_v<i32> = Elem::i32;
+template <>
+inline constexpr Elem elem_v<i64> = Elem::i64;
+template <>
+inline constexpr Elem elem_v<u8> = Elem::u8;
+template <>
+inline constexpr Elem elem_v<u16> = Elem::u16;
+template <>
+inline constexpr Elem elem_v<u32> = Elem::u32;
+template <>
+inline constexpr Elem elem_v<u64> = Elem::u64;
+template <>
+inline constexpr Elem elem_v<f16> = Elem::f16;
+template <>
+inline constexpr Elem elem_v<bf16> = Elem::bf16;
+template <>
+inline constexpr Elem elem_v<f32> = Elem::f32;
+template <>
+inline constexpr Elem elem_v<f64> = Elem::f64;
+template <>
+inline constexpr Elem elem_v<Index> = Elem::index;
 
 template <class T>
 struct VecTraits {

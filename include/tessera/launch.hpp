@@ -143,9 +143,9 @@ Launched launch_with(const Stream& stream, LaunchRequest& request, F kernel, Sou
     struct Context {
       typename S::Stored stored;
       F kernel;
-    } context{typename S::Stored{take_argument<typename S::template Param<I>>(
-                  arguments, request)...},
-              kernel};
+    } context{
+        typename S::Stored{take_argument<typename S::template Param<I>>(arguments, request)...},
+        kernel};
     return Launched(launch_request(
         stream, request,
         [](void* c) {
@@ -156,8 +156,12 @@ Launched launch_with(const Stream& stream, LaunchRequest& request, F kernel, Sou
   }
 }
 
-inline const Stream& stream_of(const Stream& stream) { return stream; }
-inline Stream stream_of(const ::tessera::Device& device) { return device.stream(); }
+inline const Stream& stream_of(const Stream& stream) {
+  return stream;
+}
+inline Stream stream_of(const ::tessera::Device& device) {
+  return device.stream();
+}
 
 /// A grid and, to carry the call's line, where it was written.
 template <class G>

@@ -26,6 +26,8 @@ using PendingPtr = std::unique_ptr<PendingCore, PendingDeleter>;
 bool pending_ready(const PendingCore& pending);
 bool pending_wait(PendingCore& pending, std::chrono::nanoseconds at_most);
 std::uint64_t pending_bytes(const PendingCore& pending);
+/// Waits and inspects: whether there are bytes to be had, before room for them is made.
+Status pending_settle(PendingCore& pending);
 /// Waits, inspects, copies out. `to` has pending_bytes() bytes.
 Status pending_take(PendingCore& pending, std::span<std::byte> to);
 
@@ -49,6 +51,7 @@ class [[nodiscard]] Pending<std::vector<T>> {
   /// The elements, or BufferFailed with the root cause of why they were never written, or
   /// DeviceLost. Inspects every launch that the bytes depend on before handing them out.
   Result<std::vector<T>> get() && {
+    if (Status settled = detail::pending_settle(*core_); !settled) return settled.error();
     std::vector<T> values(detail::pending_bytes(*core_) / sizeof(T));
     Status taken = detail::pending_take(*core_, std::as_writable_bytes(std::span<T>(values)));
     core_.reset();

@@ -15,16 +15,24 @@ namespace ops {
 struct Sum {
   static constexpr bool of_nothing = true;
   template <class T>
-  static constexpr T neutral() { return T(0); }
+  static constexpr T neutral() {
+    return T(0);
+  }
   template <class T>
-  static Expr<T> combine(const Expr<T>& a, const Expr<T>& b) { return a + b; }
+  static Expr<T> combine(const Expr<T>& a, const Expr<T>& b) {
+    return a + b;
+  }
 };
 struct Prod {
   static constexpr bool of_nothing = true;
   template <class T>
-  static constexpr T neutral() { return T(1); }
+  static constexpr T neutral() {
+    return T(1);
+  }
   template <class T>
-  static Expr<T> combine(const Expr<T>& a, const Expr<T>& b) { return a * b; }
+  static Expr<T> combine(const Expr<T>& a, const Expr<T>& b) {
+    return a * b;
+  }
 };
 struct Min {
   static constexpr bool of_nothing = false;
@@ -34,7 +42,9 @@ struct Min {
     return L::has_infinity ? L::infinity() : L::max();
   }
   template <class T>
-  static Expr<T> combine(const Expr<T>& a, const Expr<T>& b) { return min(a, b); }
+  static Expr<T> combine(const Expr<T>& a, const Expr<T>& b) {
+    return min(a, b);
+  }
 };
 struct Max {
   static constexpr bool of_nothing = false;
@@ -44,7 +54,9 @@ struct Max {
     return L::has_infinity ? -L::infinity() : L::lowest();
   }
   template <class T>
-  static Expr<T> combine(const Expr<T>& a, const Expr<T>& b) { return max(a, b); }
+  static Expr<T> combine(const Expr<T>& a, const Expr<T>& b) {
+    return max(a, b);
+  }
 };
 
 inline constexpr Sum sum{};
@@ -75,7 +87,9 @@ void reduce_kernel(In<T> x, Out<T> out) {
     }
   }
   sync_cube();
-  TESSERA_IF(unit_pos == 0) { out[cube_pos] = all[0]; }
+  TESSERA_IF(unit_pos == 0) {
+    out[cube_pos] = all[0];
+  }
 }
 
 }  // namespace detail
@@ -91,9 +105,8 @@ Buffer<T> reduce(const Device& device, Op, const Buffer<T>& x) {
         Error(ErrorKind::InvalidArgument, "There is no least and no greatest of no elements."));
   }
   constexpr u32 most_cubes = 256;
-  const std::uint64_t cubes =
-      std::clamp<std::uint64_t>((x.size() + detail::reduce_units - 1) / detail::reduce_units, 1,
-                                most_cubes);
+  const std::uint64_t cubes = std::clamp<std::uint64_t>(
+      (x.size() + detail::reduce_units - 1) / detail::reduce_units, 1, most_cubes);
   Buffer<T> out = device.alloc<T>(1);
   const Dim3 units{detail::reduce_units, 1, 1};
   if (cubes == 1) {

@@ -88,7 +88,8 @@ bool has_word(std::string_view list, std::string_view word) {
 // Why the key cannot have the value, or empty.
 std::string refusal(const Key& key, std::string_view value) {
   switch (key.type) {
-    case KeyType::text: return "";
+    case KeyType::text:
+      return "";
     case KeyType::choice:
       return has_word(key.choices, value) ? "" : fmt::format("it is one of: {}", key.choices);
     case KeyType::number: {
@@ -109,8 +110,8 @@ std::optional<Error> apply(const Key& key, ConfigEntry& entry, std::string value
   if (const std::string why = refusal(key, value); !why.empty()) {
     return Error(ErrorKind::InvalidArgument,
                  fmt::format("{} in {} is \"{}\", but {}.",
-                             source == ConfigSource::environment ? entry.variable : entry.key, where,
-                             value, why));
+                             source == ConfigSource::environment ? entry.variable : entry.key,
+                             where, value, why));
   }
   entry.value = std::move(value);
   entry.source = source;
@@ -145,11 +146,12 @@ std::optional<Error> read_table(const toml::table& table, const std::string& pre
       if (auto e = read_table(*inner, key + ".", file, entries, warnings)) return e;
       continue;
     }
-    const auto known = std::find_if(std::begin(keys), std::end(keys),
-                                    [&](const Key& k) { return k.key == key; });
+    const auto known =
+        std::find_if(std::begin(keys), std::end(keys), [&](const Key& k) { return k.key == key; });
     if (known == std::end(keys)) {
-      warnings.push_back(fmt::format("{} has an unknown key {}; the nearest is {}.", file, key,
-                                     nearest(key, [](std::string_view k) { return std::string(k); })));
+      warnings.push_back(
+          fmt::format("{} has an unknown key {}; the nearest is {}.", file, key,
+                      nearest(key, [](std::string_view k) { return std::string(k); })));
       continue;
     }
     std::string value;
@@ -189,7 +191,9 @@ std::int64_t Config::number(std::string_view key) const {
   return n;
 }
 
-const std::string& Config::text(std::string_view key) const { return entry(key).value; }
+const std::string& Config::text(std::string_view key) const {
+  return entry(key).value;
+}
 
 bool Config::from_environment(std::string_view key) const {
   return entry(key).source == ConfigSource::environment;
@@ -208,10 +212,10 @@ Result<Config> load_config(const ConfigOptions& options) {
   if (!file.empty() && (named || std::filesystem::exists(file, ignored))) {
     const toml::parse_result parsed = toml::parse_file(file.string());
     if (!parsed) {
-      return Error(ErrorKind::Io,
-                   fmt::format("The configuration file {} cannot be read: {} (line {}).",
-                               file.string(), parsed.error().description(),
-                               parsed.error().source().begin.line));
+      return Error(
+          ErrorKind::Io,
+          fmt::format("The configuration file {} cannot be read: {} (line {}).", file.string(),
+                      parsed.error().description(), parsed.error().source().begin.line));
     }
     if (auto e = read_table(parsed.table(), "", file.string(), entries, warnings)) return *e;
   }
@@ -223,9 +227,10 @@ Result<Config> load_config(const ConfigOptions& options) {
       const auto it = std::find_if(entries.begin(), entries.end(),
                                    [&](const ConfigEntry& e) { return e.variable == name; });
       if (it == entries.end()) {
-        warnings.push_back(fmt::format("The environment has an unknown variable {}; the nearest is "
-                                       "{}.",
-                                       name, nearest(name, variable_of)));
+        warnings.push_back(
+            fmt::format("The environment has an unknown variable {}; the nearest is "
+                        "{}.",
+                        name, nearest(name, variable_of)));
         continue;
       }
       std::string value(pair.substr(std::min(pair.size(), name.size() + 1)));

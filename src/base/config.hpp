@@ -16,9 +16,9 @@ std::string_view to_string(ConfigSource source) noexcept;
 
 struct ConfigEntry {
   std::string key;
-  std::string variable;     // of the environment
+  std::string variable;  // of the environment
   std::string value;
-  std::string standard;     // what it is where nobody says anything
+  std::string standard;  // what it is where nobody says anything
   std::string description;
   ConfigSource source = ConfigSource::standard;
 };

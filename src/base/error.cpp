@@ -12,9 +12,9 @@ namespace tessera::inline v0 {
 
 std::string_view to_string(ErrorKind kind) noexcept {
   constexpr std::array<std::string_view, 15> names = {
-      "InvalidArgument", "Unsupported",  "CompileFailed",  "OutOfMemory", "TooLarge",
-      "LaunchFailed",    "KernelFault",  "BufferFailed",   "CaptureRefused", "GraphState",
-      "Mismatch",        "Timeout",      "DeviceLost",     "BackendUnavailable", "Io"};
+      "InvalidArgument", "Unsupported", "CompileFailed", "OutOfMemory",        "TooLarge",
+      "LaunchFailed",    "KernelFault", "BufferFailed",  "CaptureRefused",     "GraphState",
+      "Mismatch",        "Timeout",     "DeviceLost",    "BackendUnavailable", "Io"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -34,13 +34,25 @@ Error::Error(ErrorKind kind, std::string message, SourceLoc where)
 
 Error::Error(std::shared_ptr<const Data> data) noexcept : data_(std::move(data)) {}
 
-ErrorKind Error::kind() const noexcept { return data_->kind; }
-const std::string& Error::message() const noexcept { return data_->message; }
-const std::vector<std::string>& Error::context() const noexcept { return data_->context; }
-const std::string& Error::kernel() const noexcept { return data_->kernel; }
-SourceLoc Error::where() const noexcept { return data_->where; }
+ErrorKind Error::kind() const noexcept {
+  return data_->kind;
+}
+const std::string& Error::message() const noexcept {
+  return data_->message;
+}
+const std::vector<std::string>& Error::context() const noexcept {
+  return data_->context;
+}
+const std::string& Error::kernel() const noexcept {
+  return data_->kernel;
+}
+SourceLoc Error::where() const noexcept {
+  return data_->where;
+}
 
-const Error* Error::cause() const noexcept { return data_->cause ? &*data_->cause : nullptr; }
+const Error* Error::cause() const noexcept {
+  return data_->cause ? &*data_->cause : nullptr;
+}
 
 Error Error::root() const {
   Error e = *this;
@@ -88,7 +100,9 @@ std::string Error::full() const {
 }
 
 Exception::Exception(Error error) : error_(std::move(error)), text_(error_.full()) {}
-const char* Exception::what() const noexcept { return text_.c_str(); }
+const char* Exception::what() const noexcept {
+  return text_.c_str();
+}
 
 namespace detail {
 

@@ -32,7 +32,9 @@ bool log_enabled(LogLevel level) noexcept {
   return level >= least.load(std::memory_order_relaxed) && level != LogLevel::off;
 }
 
-void set_log_level(LogLevel level) noexcept { least.store(level, std::memory_order_relaxed); }
+void set_log_level(LogLevel level) noexcept {
+  least.store(level, std::memory_order_relaxed);
+}
 
 void set_log_level(std::string_view word) noexcept {
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -46,6 +48,8 @@ void log(LogLevel level, std::string_view message) {
   logger().log(static_cast<spdlog::level::level_enum>(level), message);
 }
 
-void set_log_sink(LogSink custom) noexcept { sink.store(custom, std::memory_order_release); }
+void set_log_sink(LogSink custom) noexcept {
+  sink.store(custom, std::memory_order_release);
+}
 
 }  // namespace tessera::base

@@ -29,7 +29,9 @@ Error no_device(SourceLoc where) {
                "The buffer belongs to no device: it was made by default construction.", where);
 }
 
-DeviceCore& core_of(const BufferRef& buffer) { return *buffer.allocation->device; }
+DeviceCore& core_of(const BufferRef& buffer) {
+  return *buffer.allocation->device;
+}
 
 /// The bytes of one element repeated to at most eight, where a fill can do it.
 bool fill_pattern(std::span<const std::byte> element, std::uint64_t& pattern,

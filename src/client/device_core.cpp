@@ -6,7 +6,9 @@
 namespace tessera::inline v0::detail {
 namespace {
 
-Dim3 to_dim3(const std::array<std::uint32_t, 3>& a) { return {a[0], a[1], a[2]}; }
+Dim3 to_dim3(const std::array<std::uint32_t, 3>& a) {
+  return {a[0], a[1], a[2]};
+}
 
 Properties public_properties(const driver::Properties& p, const CoreConfig& config) {
   Properties out;
@@ -37,7 +39,9 @@ DeviceCore::DeviceCore(std::unique_ptr<driver::Driver> driver, const CoreConfig&
       loader_(*driver_, config.compile_threads, [this] { executor_.wake(); }),
       executor_(*driver_, loader_, shared_, config.server, config.executor) {}
 
-DeviceCore::~DeviceCore() { close(); }
+DeviceCore::~DeviceCore() {
+  close();
+}
 
 void DeviceCore::close() {
   loader_.stop();

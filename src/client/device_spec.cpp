@@ -10,11 +10,13 @@ namespace tessera::client {
 namespace {
 
 constexpr std::string_view grammar =
-    "Known are auto, gpu, webgpu, webgpu:INDEX, webgpu:name=TEXT, cpu, sim and sim:seed=N,queues=N.";
+    "Known are auto, gpu, webgpu, webgpu:INDEX, webgpu:name=TEXT, cpu, sim and "
+    "sim:seed=N,queues=N.";
 
 Error not_understood(std::string_view text, std::string_view part) {
-  return Error(ErrorKind::InvalidArgument,
-               fmt::format("The device \"{}\" is not understood at \"{}\". {}", text, part, grammar));
+  return Error(
+      ErrorKind::InvalidArgument,
+      fmt::format("The device \"{}\" is not understood at \"{}\". {}", text, part, grammar));
 }
 
 template <class T>
@@ -24,10 +26,11 @@ bool parse_number(std::string_view text, T& out) {
 }
 
 std::optional<DeviceFamily> family_of(std::string_view word) {
-  constexpr std::pair<std::string_view, DeviceFamily> words[] = {
-      {"auto", DeviceFamily::automatic}, {"gpu", DeviceFamily::gpu},
-      {"webgpu", DeviceFamily::webgpu},  {"cpu", DeviceFamily::cpu},
-      {"sim", DeviceFamily::sim}};
+  constexpr std::pair<std::string_view, DeviceFamily> words[] = {{"auto", DeviceFamily::automatic},
+                                                                 {"gpu", DeviceFamily::gpu},
+                                                                 {"webgpu", DeviceFamily::webgpu},
+                                                                 {"cpu", DeviceFamily::cpu},
+                                                                 {"sim", DeviceFamily::sim}};
   for (const auto& [name, family] : words) {
     if (word == name) return family;
   }

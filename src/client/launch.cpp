@@ -66,25 +66,28 @@ class Launch {
       }
       const DeviceCore& owner = *b.buffer->allocation->device;
       if (&owner != &core_) {
-        return invalid(fmt::format("Buffer {} of the launch belongs to {}, but the launch is on {}.",
-                                   i, owner.properties().name, core_.properties().name));
+        return invalid(
+            fmt::format("Buffer {} of the launch belongs to {}, but the launch is on {}.", i,
+                        owner.properties().name, core_.properties().name));
       }
       if (b.buffer->bytes % b.element != 0 || b.buffer->offset % b.element != 0) {
-        return invalid(fmt::format("Buffer {} of the launch has {} bytes at offset {}, which is no "
-                                   "whole number of elements of {} bytes.",
-                                   i, b.buffer->bytes, b.buffer->offset, b.element));
+        return invalid(
+            fmt::format("Buffer {} of the launch has {} bytes at offset {}, which is no "
+                        "whole number of elements of {} bytes.",
+                        i, b.buffer->bytes, b.buffer->offset, b.element));
       }
       const std::uint32_t alignment = core_.device().offset_alignment;
       if (b.buffer->bytes > 0 && b.buffer->offset % alignment != 0) {
-        return invalid(fmt::format("Buffer {} of the launch starts at byte {} of its memory: {} "
-                                   "binds at multiples of {} bytes. Use clone() for such a slice.",
-                                   i, b.buffer->offset, core_.properties().name, alignment));
+        return invalid(
+            fmt::format("Buffer {} of the launch starts at byte {} of its memory: {} "
+                        "binds at multiples of {} bytes. Use clone() for such a slice.",
+                        i, b.buffer->offset, core_.properties().name, alignment));
       }
       if (b.buffer->bytes > core_.device().binding_limit) {
-        return bad(ErrorKind::TooLarge,
-                   fmt::format("Buffer {} of the launch has {} bytes; a kernel on {} can use {}.", i,
-                               b.buffer->bytes, core_.properties().name,
-                               core_.device().binding_limit));
+        return bad(
+            ErrorKind::TooLarge,
+            fmt::format("Buffer {} of the launch has {} bytes; a kernel on {} can use {}.", i,
+                        b.buffer->bytes, core_.properties().name, core_.device().binding_limit));
       }
       if (std::optional<Error> e = b.tensor ? check_view(i) : std::nullopt) return e;
       if (std::optional<Error> e = check_overlap(i)) return e;
@@ -108,9 +111,10 @@ class Launch {
       last += (b.shape[axis] - 1) * b.strides[axis];
     }
     if (last >= elements) {
-      return invalid(fmt::format("Tensor {} of the launch reaches element {} of a buffer of {} "
-                                 "elements.",
-                                 i, last, elements));
+      return invalid(
+          fmt::format("Tensor {} of the launch reaches element {} of a buffer of {} "
+                      "elements.",
+                      i, last, elements));
     }
     if (b.shape.rank() == 0) return invalid(fmt::format("Tensor {} has no axes.", i));
     return std::nullopt;
@@ -124,8 +128,8 @@ class Launch {
       const bool overlaps = b.buffer->offset < other.buffer->offset + other.buffer->bytes &&
                             other.buffer->offset < b.buffer->offset + b.buffer->bytes;
       if (!overlaps || (!writes(b) && !writes(other))) continue;
-      const bool same = b.buffer->offset == other.buffer->offset &&
-                        b.buffer->bytes == other.buffer->bytes;
+      const bool same =
+          b.buffer->offset == other.buffer->offset && b.buffer->bytes == other.buffer->bytes;
       if (b.aliased && same && b.desc.type == other.desc.type &&
           b.desc.atomic == other.desc.atomic) {
         continue;
@@ -165,21 +169,23 @@ class Launch {
       const BufferRef& count = dynamic->cubes.ref();
       if (count.invalid) return *count.invalid;
       if (!count.allocation || count.allocation->device.get() != &core_) {
-        return invalid("The buffer of the dynamic cube count belongs to another device or to none.");
+        return invalid(
+            "The buffer of the dynamic cube count belongs to another device or to none.");
       }
       if (count.bytes < 12 || count.offset % core_.device().offset_alignment != 0) {
-        return invalid(fmt::format("The dynamic cube count needs three u32 at the start of a "
-                                   "buffer; it has {} bytes at offset {}.",
-                                   count.bytes, count.offset));
+        return invalid(
+            fmt::format("The dynamic cube count needs three u32 at the start of a "
+                        "buffer; it has {} bytes at offset {}.",
+                        count.bytes, count.offset));
       }
       const Dim3& most = dynamic->at_most;
       cubes_ = {most.x, most.y, most.z};
       if (server::needs_folding(cubes_, core_.device().max_cubes)) {
-        return invalid(fmt::format("at_most is ({}, {}, {}), but {} launches at most ({}, {}, {}) "
-                                   "cubes with a dynamic count.",
-                                   most.x, most.y, most.z, core_.properties().name,
-                                   core_.device().max_cubes[0], core_.device().max_cubes[1],
-                                   core_.device().max_cubes[2]));
+        return invalid(fmt::format(
+            "at_most is ({}, {}, {}), but {} launches at most ({}, {}, {}) "
+            "cubes with a dynamic count.",
+            most.x, most.y, most.z, core_.properties().name, core_.device().max_cubes[0],
+            core_.device().max_cubes[1], core_.device().max_cubes[2]));
       }
       return std::nullopt;
     }

@@ -108,16 +108,20 @@ Result<Device> open(std::string_view text, const Options& options) {
     if (!spec) return spec.error().with_context("reading the configuration key device.default");
   }
   switch (spec->family) {
-    case DeviceFamily::webgpu: return open_webgpu(*s, spec->index, spec->name);
-    case DeviceFamily::gpu: return open_gpu(*s);
-    case DeviceFamily::cpu: return open_cpu(*s);
+    case DeviceFamily::webgpu:
+      return open_webgpu(*s, spec->index, spec->name);
+    case DeviceFamily::gpu:
+      return open_gpu(*s);
+    case DeviceFamily::cpu:
+      return open_cpu(*s);
     case DeviceFamily::sim: {
       driver::SimOptions sim;
       sim.seed = spec->seed;
       sim.queues = spec->queues;
       return Device(make_core(driver::make_sim(sim), *s));
     }
-    case DeviceFamily::automatic: break;
+    case DeviceFamily::automatic:
+      break;
   }
   return open_automatic(*s);
 }
@@ -125,8 +129,12 @@ Result<Device> open(std::string_view text, const Options& options) {
 std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> found;
   const auto from = [](const driver::AdapterInfo& a, std::size_t i) {
-    return DeviceInfo{fmt::format("webgpu:{}", i), "webgpu", a.name,
-                      std::string(driver::to_string(a.kind)), a.detail, a.unusable};
+    return DeviceInfo{fmt::format("webgpu:{}", i),
+                      "webgpu",
+                      a.name,
+                      std::string(driver::to_string(a.kind)),
+                      a.detail,
+                      a.unusable};
   };
   Result<Setup> s = setup({});
   if (s) {

@@ -13,7 +13,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto spin_time = std::chrono::microseconds(20);
 
-Error closed() { return Error(ErrorKind::DeviceLost, "The device has been closed."); }
+Error closed() {
+  return Error(ErrorKind::DeviceLost, "The device has been closed.");
+}
 
 // Whether the executor got to the command before the deadline.
 bool wait_enqueued(PendingCore& pending, driver::Deadline deadline) {
@@ -44,7 +46,9 @@ PendingCore::~PendingCore() {
   for (const auto& part : state->parts) device->driver().drop_read(part.read);
 }
 
-void PendingDeleter::operator()(PendingCore* pending) const noexcept { delete pending; }
+void PendingDeleter::operator()(PendingCore* pending) const noexcept {
+  delete pending;
+}
 
 PendingPtr new_pending(const BufferRef& buffer) {
   PendingPtr pending(new PendingCore);
@@ -83,7 +87,9 @@ bool pending_wait(PendingCore& pending, std::chrono::nanoseconds at_most) {
   return true;
 }
 
-std::uint64_t pending_bytes(const PendingCore& pending) { return pending.bytes; }
+std::uint64_t pending_bytes(const PendingCore& pending) {
+  return pending.bytes;
+}
 
 Status settle(PendingCore& pending, driver::Deadline deadline) {
   server::PendingState& state = *pending.state;
@@ -105,22 +111,27 @@ Status settle(PendingCore& pending, driver::Deadline deadline) {
   std::optional<Error> failure = executor.with_server([&](server::Server& server) {
     server.inspect();
     if (state.failure || !state.sync) return state.failure;
-    return server.earliest_failure(state.whole_device ? std::nullopt
-                                                      : std::optional(state.stream));
+    return server.earliest_failure(state.whole_device ? std::nullopt : std::optional(state.stream));
   });
   return failure ? Status(*failure) : Status();
 }
 
-Status pending_take(PendingCore& pending, std::span<std::byte> to) {
-  Status settled = settle(pending, std::nullopt);
-  if (!settled) {
-    const Error error = settled.error();
-    if (error.kind() == ErrorKind::InvalidArgument && pending.device == nullptr) return error;
-    if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Timeout) return error;
-    return Error(ErrorKind::BufferFailed,
-                 "The buffer does not hold what it should: what was to write it failed.")
-        .with_cause(error);
+Status pending_settle(PendingCore& pending) {
+  const Status settled = settle(pending, std::nullopt);
+  if (settled) return {};
+  const Error& error = settled.error();
+  // A view that could not be made, or a lost device, is no failure of the bytes.
+  if (pending.device == nullptr || error.kind() == ErrorKind::DeviceLost ||
+      error.kind() == ErrorKind::Timeout) {
+    return error;
   }
+  return Error(ErrorKind::BufferFailed,
+               "The buffer does not hold what it should: what was to write it failed.")
+      .with_cause(error);
+}
+
+Status pending_take(PendingCore& pending, std::span<std::byte> to) {
+  if (Status settled = pending_settle(pending); !settled) return settled;
   std::uint64_t at = 0;
   for (const auto& part : pending.state->parts) {
     if (Status s = pending.device->driver().take_read(part.read, to.subspan(at, part.bytes)); !s) {

@@ -44,7 +44,14 @@ using ReadId = std::uint64_t;
 using Cubes = std::array<std::uint32_t, 3>;
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;  // none: wait for ever
 
-enum class DeviceKind : std::uint8_t { discrete, integrated, virtual_gpu, software, cpu, simulator };
+enum class DeviceKind : std::uint8_t {
+  discrete,
+  integrated,
+  virtual_gpu,
+  software,
+  cpu,
+  simulator
+};
 std::string_view to_string(DeviceKind kind) noexcept;
 
 /// What the device is, what it can hold and which rules the server must obey for it.
@@ -55,20 +62,20 @@ struct Properties {
   std::string fingerprint;  // for caches of compiled code: changes whenever code might
   DeviceKind kind = DeviceKind::software;
 
-  std::vector<Elem> elements;         // usable as buffer elements and in arithmetic
-  bool wide_index = false;            // kernels can index with 64 bits
-  std::uint32_t queues = 1;           // hardware queues; the server folds its own onto them
-  std::uint64_t page_limit = 0;       // largest page, bytes
-  std::uint64_t binding_limit = 0;    // largest region bound to a kernel, bytes
-  std::uint64_t capacity = 0;         // bytes of memory; 0 if unknown
+  std::vector<Elem> elements;       // usable as buffer elements and in arithmetic
+  bool wide_index = false;          // kernels can index with 64 bits
+  std::uint32_t queues = 1;         // hardware queues; the server folds its own onto them
+  std::uint64_t page_limit = 0;     // largest page, bytes
+  std::uint64_t binding_limit = 0;  // largest region bound to a kernel, bytes
+  std::uint64_t capacity = 0;       // bytes of memory; 0 if unknown
   std::uint32_t offset_alignment = 64;
   std::uint32_t max_bindings = 16;
   std::uint32_t shared_bytes = 16384;
-  std::uint32_t max_units = 256;      // per cube
+  std::uint32_t max_units = 256;  // per cube
   std::array<std::uint32_t, 3> max_cube_dim{256, 256, 64};
   Cubes max_cubes{65535, 65535, 65535};
   std::uint32_t plane_min = 1, plane_max = 1;
-  std::uint32_t fault_slots = 0;      // fault words the driver keeps
+  std::uint32_t fault_slots = 0;  // fault words the driver keeps
   // One page may be bound read-only or writable in one dispatch, not both: where a page has a
   // written binding, Variant::writable names every binding of that page.
   bool one_access_per_page = false;
@@ -114,13 +121,13 @@ struct Image {
 /// A launch, resolved.
 struct LaunchDesc {
   KernelId kernel = 0;
-  std::span<const Region> bindings;              // in the kernel's order
-  std::span<const std::uint64_t> parameters;     // ir::ParameterLayout order
-  Cubes cubes{1, 1, 1};                          // physical grid; unused with `indirect`
-  Cubes virtual_cubes{1, 1, 1};                  // what the kernel sees as its cube count
-  std::optional<Region> indirect;                // three u32 in a page of kind counts; both grids
-  std::uint32_t fault_slot = ir::none;           // none: the kernel cannot fault
-  std::uint32_t fault_claim = 0;                 // nonzero; marks the word as this launch's
+  std::span<const Region> bindings;           // in the kernel's order
+  std::span<const std::uint64_t> parameters;  // ir::ParameterLayout order
+  Cubes cubes{1, 1, 1};                       // physical grid; unused with `indirect`
+  Cubes virtual_cubes{1, 1, 1};               // what the kernel sees as its cube count
+  std::optional<Region> indirect;             // three u32 in a page of kind counts; both grids
+  std::uint32_t fault_slot = ir::none;        // none: the kernel cannot fault
+  std::uint32_t fault_claim = 0;              // nonzero; marks the word as this launch's
 };
 
 /// Left by a launch that failed a check. claim is 0 while the slot is clear.

@@ -65,7 +65,8 @@ std::string declarations(const Kernel& k, const Variant& variant) {
     for (std::size_t j = 0; j < n; ++j) {
       if (storage_of(variant, j) == i && ((variant.writable >> j) & 1) != 0) writable = true;
     }
-    const std::string type = b.atomic ? fmt::format("atomic<{}>", wgsl_type(b.type)) : wgsl_type(b.type);
+    const std::string type =
+        b.atomic ? fmt::format("atomic<{}>", wgsl_type(b.type)) : wgsl_type(b.type);
     out += fmt::format("@group(0) @binding({}) var<storage, {}> b{}: array<{}>;  // {}\n", i,
                        writable ? "read_write" : "read", i, type, one_line(b.name));
   }
@@ -73,7 +74,8 @@ std::string declarations(const Kernel& k, const Variant& variant) {
   out += fmt::format("@group(0) @binding({}) var<uniform> tess: TessInfo;\n", n);
   for (std::size_t i = 0; i < k.shared.size(); ++i) {
     const ir::SharedBlock& s = k.shared[i];
-    const std::string type = s.atomic ? fmt::format("atomic<{}>", wgsl_type(s.type)) : wgsl_type(s.type);
+    const std::string type =
+        s.atomic ? fmt::format("atomic<{}>", wgsl_type(s.type)) : wgsl_type(s.type);
     out += fmt::format("var<workgroup> s{}: array<{}, {}>;\n", i, type, s.count);
   }
   return out;

@@ -13,11 +13,16 @@ namespace {
 
 std::string_view scalar_name(Elem elem) {
   switch (elem) {
-    case Elem::boolean: return "bool";
-    case Elem::i32: return "i32";
-    case Elem::f16: return "f16";
-    case Elem::f32: return "f32";
-    default: return "u32";  // u32 and index
+    case Elem::boolean:
+      return "bool";
+    case Elem::i32:
+      return "i32";
+    case Elem::f16:
+      return "f16";
+    case Elem::f32:
+      return "f32";
+    default:
+      return "u32";  // u32 and index
   }
 }
 
@@ -40,12 +45,15 @@ std::string wgsl_type(ir::Type type) {
                         : std::string(scalar_name(type.elem));
 }
 
-std::string wgsl_zero(ir::Type type) { return wgsl_type(type) + "()"; }
+std::string wgsl_zero(ir::Type type) {
+  return wgsl_type(type) + "()";
+}
 
 std::string wgsl_literal(Elem elem, std::uint64_t bits) {
   const auto low = static_cast<std::uint32_t>(bits);
   switch (elem) {
-    case Elem::boolean: return low != 0 ? "true" : "false";
+    case Elem::boolean:
+      return low != 0 ? "true" : "false";
     case Elem::i32:
       // The most negative number cannot be written as the negation of a positive one.
       if (low == 0x80000000u) return "i32(-2147483647 - 1)";
@@ -54,11 +62,14 @@ std::string wgsl_literal(Elem elem, std::uint64_t bits) {
                  : fmt::format("{}i", low);
     case Elem::f16: {
       const float value = static_cast<float>(f16::from_bits(static_cast<std::uint16_t>(bits)));
-      if (!std::isfinite(value)) return fmt::format("f16({})", f32_literal(std::bit_cast<std::uint32_t>(value)));
+      if (!std::isfinite(value))
+        return fmt::format("f16({})", f32_literal(std::bit_cast<std::uint32_t>(value)));
       return std::signbit(value) ? fmt::format("({}h)", value) : fmt::format("{}h", value);
     }
-    case Elem::f32: return f32_literal(low);
-    default: return fmt::format("{}u", low);
+    case Elem::f32:
+      return f32_literal(low);
+    default:
+      return fmt::format("{}u", low);
   }
 }
 
@@ -73,9 +84,12 @@ std::string wgsl_lacks(Elem elem, bool has_f16) {
     case Elem::i32:
     case Elem::u32:
     case Elem::index:
-    case Elem::f32: return "";
-    case Elem::f16: return has_f16 ? "" : "f16";
-    default: return std::string(to_string(elem));
+    case Elem::f32:
+      return "";
+    case Elem::f16:
+      return has_f16 ? "" : "f16";
+    default:
+      return std::string(to_string(elem));
   }
 }
 

@@ -70,9 +70,9 @@ std::string Statements::element(Value v) const {
   if (rank == 0) return fmt::format("b{}[{}]", storage, name(k_.arg(v, 0)));
   std::string index;
   for (int axis = 0; axis < rank; ++axis) {
-    index += fmt::format("{}{} * {}", axis > 0 ? " + " : "", name(k_.arg(v, axis)),
-                         wgsl_info(info_parameters + layout_.strides[m.index] +
-                                   static_cast<std::uint32_t>(axis)));
+    index += fmt::format(
+        "{}{} * {}", axis > 0 ? " + " : "", name(k_.arg(v, axis)),
+        wgsl_info(info_parameters + layout_.strides[m.index] + static_cast<std::uint32_t>(axis)));
   }
   return fmt::format("b{}[{}]", storage, index);
 }
@@ -88,9 +88,9 @@ std::string Statements::in_range(Value v) const {
   }
   std::string out;
   for (int axis = 0; axis < rank; ++axis) {
-    out += fmt::format("{}{} < {}", axis > 0 ? " && " : "", name(k_.arg(v, axis)),
-                       wgsl_info(info_parameters + layout_.shapes[m.index] +
-                                 static_cast<std::uint32_t>(axis)));
+    out += fmt::format(
+        "{}{} < {}", axis > 0 ? " && " : "", name(k_.arg(v, axis)),
+        wgsl_info(info_parameters + layout_.shapes[m.index] + static_cast<std::uint32_t>(axis)));
   }
   return out;
 }
@@ -105,10 +105,10 @@ std::string Statements::fault_call(Value v) const {
     high = name(k_.arg(v, 0));
   } else if (rank > 2) {
     for (int axis = 1; axis < rank; ++axis) {
-      low = fmt::format("(({}) * {} + {})", low,
-                        wgsl_info(info_parameters + layout_.shapes[m.index] +
-                                  static_cast<std::uint32_t>(axis)),
-                        name(k_.arg(v, axis)));
+      low = fmt::format(
+          "(({}) * {} + {})", low,
+          wgsl_info(info_parameters + layout_.shapes[m.index] + static_cast<std::uint32_t>(axis)),
+          name(k_.arg(v, axis)));
     }
   }
   return fmt::format("tess_fault({}u, {}, {});", op.site, low, high);
@@ -134,7 +134,9 @@ void Statements::statement(Value v) {
   if (op.code == Opcode::constant) return;
   source_line(op);
   switch (op.code) {
-    case Opcode::builtin: line(fmt::format("let v{} = {};", v, builtin(v))); return;
+    case Opcode::builtin:
+      line(fmt::format("let v{} = {};", v, builtin(v)));
+      return;
     case Opcode::scalar: {
       const std::string word = wgsl_info(info_parameters + static_cast<std::uint32_t>(op.attr));
       std::string value = word;
@@ -147,28 +149,36 @@ void Statements::statement(Value v) {
       return;
     }
     case Opcode::length:
-      line(fmt::format("let v{} = {};", v,
-                       wgsl_info(info_parameters + layout_.lengths +
-                                 static_cast<std::uint32_t>(op.attr))));
+      line(fmt::format(
+          "let v{} = {};", v,
+          wgsl_info(info_parameters + layout_.lengths + static_cast<std::uint32_t>(op.attr))));
       return;
     case Opcode::shape:
     case Opcode::stride: {
       const auto& table = op.code == Opcode::shape ? layout_.shapes : layout_.strides;
-      const auto word = table[static_cast<std::uint32_t>(op.attr)] +
-                        static_cast<std::uint32_t>(op.attr >> 32);
+      const auto word =
+          table[static_cast<std::uint32_t>(op.attr)] + static_cast<std::uint32_t>(op.attr >> 32);
       line(fmt::format("let v{} = {};", v, wgsl_info(info_parameters + word)));
       return;
     }
-    case Opcode::slot: line(fmt::format("var v{}: {};", v, wgsl_type(op.type))); return;
-    case Opcode::slot_load: line(fmt::format("let v{} = {};", v, name(k_.arg(v, 0)))); return;
+    case Opcode::slot:
+      line(fmt::format("var v{}: {};", v, wgsl_type(op.type)));
+      return;
+    case Opcode::slot_load:
+      line(fmt::format("let v{} = {};", v, name(k_.arg(v, 0))));
+      return;
     case Opcode::slot_store:
       line(fmt::format("{} = {};", name(k_.arg(v, 0)), name(k_.arg(v, 1))));
       return;
     case Opcode::load:
     case Opcode::load_or:
     case Opcode::store:
-    case Opcode::uniform_load: memory(v); return;
-    case Opcode::sync_cube: line("workgroupBarrier(); storageBarrier();"); return;
+    case Opcode::uniform_load:
+      memory(v);
+      return;
+    case Opcode::sync_cube:
+      line("workgroupBarrier(); storageBarrier();");
+      return;
     case Opcode::if_:
       line(fmt::format("if ({}) {{", name(k_.arg(v, 0))));
       ++depth_;
@@ -182,22 +192,34 @@ void Statements::statement(Value v) {
       }
       line("}");
       return;
-    case Opcode::for_: for_loop(v); return;
-    case Opcode::loop: loop(v); return;
-    case Opcode::break_unless: line(fmt::format("if (!{}) {{ break; }}", name(k_.arg(v, 0)))); return;
-    case Opcode::break_: line("break;"); return;
-    case Opcode::return_: line("return;"); return;
-    case Opcode::check: check(v); return;
-    default: break;
+    case Opcode::for_:
+      for_loop(v);
+      return;
+    case Opcode::loop:
+      loop(v);
+      return;
+    case Opcode::break_unless:
+      line(fmt::format("if (!{}) {{ break; }}", name(k_.arg(v, 0))));
+      return;
+    case Opcode::break_:
+      line("break;");
+      return;
+    case Opcode::return_:
+      line("return;");
+      return;
+    case Opcode::check:
+      check(v);
+      return;
+    default:
+      break;
   }
   if (ir::info(op.code).has(ir::trait_atomic)) return atomic(v);
   std::vector<std::string> args = names(v);
   // Of constants alone the shader compiler would compute the result itself and refuse overflow.
   const auto operands = k_.args(v);
-  const bool all_constant = !operands.empty() &&
-                            std::all_of(operands.begin(), operands.end(), [&](Value a) {
-                              return k_.op(a).code == Opcode::constant;
-                            });
+  const bool all_constant =
+      !operands.empty() && std::all_of(operands.begin(), operands.end(),
+                                       [&](Value a) { return k_.op(a).code == Opcode::constant; });
   const Elem e = all_constant ? k_.op(operands[0]).type.elem : Elem::none;
   if (e == Elem::u32 || e == Elem::index) args[0] = fmt::format("({} + {})", args[0], wgsl_info(6));
   if (e == Elem::i32) args[0] = fmt::format("({} + bitcast<i32>({}))", args[0], wgsl_info(6));
@@ -215,13 +237,16 @@ std::string Statements::builtin(Value v) const {
   const auto b = static_cast<Builtin>(k_.op(v).attr);
   const int which = static_cast<int>(b) % 4;
   const auto absolute = [&](int a) {
-    return fmt::format("(tess_cube.{0} * {1}u + tess_unit.{0})", axis(a), u[static_cast<std::size_t>(a)]);
+    return fmt::format("(tess_cube.{0} * {1}u + tess_unit.{0})", axis(a),
+                       u[static_cast<std::size_t>(a)]);
   };
   switch (static_cast<int>(b) / 4) {
-    case 0: return which == 3 ? "tess_unit_index" : fmt::format("tess_unit.{}", axis(which));
+    case 0:
+      return which == 3 ? "tess_unit_index" : fmt::format("tess_unit.{}", axis(which));
     case 1:
-      return which == 3 ? "(tess_cube.x + tess_count.x * (tess_cube.y + tess_count.y * tess_cube.z))"
-                        : fmt::format("tess_cube.{}", axis(which));
+      return which == 3
+                 ? "(tess_cube.x + tess_count.x * (tess_cube.y + tess_count.y * tess_cube.z))"
+                 : fmt::format("tess_cube.{}", axis(which));
     case 2:
       return which == 3 ? fmt::format("{}u", k_.unit_count())
                         : fmt::format("{}u", u[static_cast<std::size_t>(which)]);
@@ -243,7 +268,8 @@ void Statements::memory(Value v) {
     case Opcode::store: {
       const std::string assign = fmt::format("{} = {};", element(v), name(k_.arg(v, coordinates)));
       if (!checked(op)) return line(assign);
-      return line(fmt::format("if ({}) {{ {} }} else {{ {} }}", in_range(v), assign, fault_call(v)));
+      return line(
+          fmt::format("if ({}) {{ {} }} else {{ {} }}", in_range(v), assign, fault_call(v)));
     }
     case Opcode::load_or:
       line(fmt::format("var v{}: {} = {};", v, type, name(k_.arg(v, coordinates))));
@@ -267,8 +293,12 @@ void Statements::atomic(Value v) {
   const auto value = [&](int i) { return name(k_.arg(v, coordinates + i)); };
   std::string action;
   switch (op.code) {
-    case Opcode::atomic_load: action = fmt::format("v{} = atomicLoad({});", v, at); break;
-    case Opcode::atomic_store: action = fmt::format("atomicStore({}, {});", at, value(0)); break;
+    case Opcode::atomic_load:
+      action = fmt::format("v{} = atomicLoad({});", v, at);
+      break;
+    case Opcode::atomic_store:
+      action = fmt::format("atomicStore({}, {});", at, value(0));
+      break;
     case Opcode::atomic_cas:
       // The weak exchange may fail for no reason; ours does not.
       action = fmt::format(
@@ -360,10 +390,11 @@ void Statements::loop(Value v) {
 void Statements::check(Value v) {
   const Op& op = k_.op(v);
   const auto& u = k_.units;
-  line(fmt::format("if (!{}) {{ tess_fault({}u, (tess_cube.x * {}u + tess_unit.x) + tess_count.x * "
-                   "{}u * ((tess_cube.y * {}u + tess_unit.y) + tess_count.y * {}u * (tess_cube.z * "
-                   "{}u + tess_unit.z)), 0u); }}",
-                   name(k_.arg(v, 0)), op.site, u[0], u[0], u[1], u[1], u[2]));
+  line(
+      fmt::format("if (!{}) {{ tess_fault({}u, (tess_cube.x * {}u + tess_unit.x) + tess_count.x * "
+                  "{}u * ((tess_cube.y * {}u + tess_unit.y) + tess_count.y * {}u * (tess_cube.z * "
+                  "{}u + tess_unit.z)), 0u); }}",
+                  name(k_.arg(v, 0)), op.site, u[0], u[0], u[1], u[1], u[2]));
 }
 
 }  // namespace tessera::emit

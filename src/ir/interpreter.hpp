@@ -48,10 +48,10 @@ struct RunFault {
 };
 
 struct RunOutcome {
-  std::optional<RunFault> fault;     // the first one, in the order of execution
-  std::vector<Finding> findings;     // at most 16, the first ones
-  std::vector<Access> observed;      // per binding: what was really read and written
-  std::uint64_t executed = 0;        // operations times active units
+  std::optional<RunFault> fault;  // the first one, in the order of execution
+  std::vector<Finding> findings;  // at most 16, the first ones
+  std::vector<Access> observed;   // per binding: what was really read and written
+  std::uint64_t executed = 0;     // operations times active units
 };
 
 /// `parameters` in ParameterLayout order, buffer_i long enough for its length. A faulting unit

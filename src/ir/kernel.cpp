@@ -25,7 +25,9 @@ int coordinate_count(const Kernel& kernel, const Op& op) {
   return rank == 0 ? 1 : rank;
 }
 
-bool can_fault(const Kernel& kernel) { return region_can_fault(kernel, 0); }
+bool can_fault(const Kernel& kernel) {
+  return region_can_fault(kernel, 0);
+}
 
 ParameterLayout parameter_layout(const Kernel& kernel) {
   ParameterLayout layout;

@@ -44,7 +44,7 @@ enum : std::uint8_t {
 struct Op {
   Opcode code{};
   std::uint8_t flags = 0;
-  Type type{};                 // of the result; {none, 0} where there is none
+  Type type{};  // of the result; {none, 0} where there is none
   std::uint16_t operand_count = 0;
   std::uint16_t region_count = 0;
   std::uint32_t operand_begin = 0;  // into Kernel::operands
@@ -71,7 +71,7 @@ struct BindingParam {
   Type type;
   Access declared = Access::in;
   std::uint8_t rank = 0;
-  bool atomic = false;         // elements are reached by atomic operations alone
+  bool atomic = false;             // elements are reached by atomic operations alone
   Access analysed = Access::none;  // filled by passes::binding_io; none = dead
 };
 
@@ -93,9 +93,9 @@ enum class SiteKind : std::uint8_t { load, store, atomic, check };
 /// A place that can fault, so that a fault word of two numbers becomes a sentence.
 struct Site {
   SiteKind kind = SiteKind::load;
-  MemoryRef memory;    // not for check
+  MemoryRef memory;  // not for check
   std::uint32_t loc = 0;
-  std::string text;    // the check's message; empty otherwise
+  std::string text;  // the check's message; empty otherwise
 };
 
 struct Kernel {
@@ -122,9 +122,7 @@ struct Kernel {
     return {operands.data() + ops[v].operand_begin, ops[v].operand_count};
   }
   Value arg(Value v, int i) const { return operands[ops[v].operand_begin + i]; }
-  std::uint64_t unit_count() const {
-    return std::uint64_t{units[0]} * units[1] * units[2];
-  }
+  std::uint64_t unit_count() const { return std::uint64_t{units[0]} * units[1] * units[2]; }
 };
 
 /// Coordinates a memory operation begins with: the tensor's rank, else one.
@@ -142,9 +140,9 @@ constexpr std::uint64_t pack_coordinates(std::uint64_t row, std::uint64_t column
 /// the scalars; the length in elements of each binding; then for each tensor binding, in order,
 /// its shape and its strides in elements. Scalars are bits as in a constant.
 struct ParameterLayout {
-  std::uint32_t lengths = 0;               // index of binding 0's length
-  std::vector<std::uint32_t> shapes;       // per binding; none for flat buffers
-  std::vector<std::uint32_t> strides;      // per binding
+  std::uint32_t lengths = 0;           // index of binding 0's length
+  std::vector<std::uint32_t> shapes;   // per binding; none for flat buffers
+  std::vector<std::uint32_t> strides;  // per binding
   std::uint32_t count = 0;
 };
 ParameterLayout parameter_layout(const Kernel& kernel);

@@ -22,14 +22,16 @@ constexpr OpInfo table[] = {
 static_assert(std::size(table) == detail::opcode_count);
 
 constexpr std::array<std::string_view, detail::builtin_count> builtin_names = {
-    "unit_pos_x",   "unit_pos_y",   "unit_pos_z",   "unit_pos",     "cube_pos_x",
-    "cube_pos_y",   "cube_pos_z",   "cube_pos",     "cube_dim_x",   "cube_dim_y",
-    "cube_dim_z",   "cube_dim",     "cube_count_x", "cube_count_y", "cube_count_z",
-    "cube_count",   "absolute_pos_x", "absolute_pos_y", "absolute_pos_z", "absolute_pos"};
+    "unit_pos_x", "unit_pos_y",     "unit_pos_z",     "unit_pos",       "cube_pos_x",
+    "cube_pos_y", "cube_pos_z",     "cube_pos",       "cube_dim_x",     "cube_dim_y",
+    "cube_dim_z", "cube_dim",       "cube_count_x",   "cube_count_y",   "cube_count_z",
+    "cube_count", "absolute_pos_x", "absolute_pos_y", "absolute_pos_z", "absolute_pos"};
 
 }  // namespace
 
-const OpInfo& info(detail::Opcode code) noexcept { return table[static_cast<int>(code)]; }
+const OpInfo& info(detail::Opcode code) noexcept {
+  return table[static_cast<int>(code)];
+}
 
 std::optional<detail::Opcode> opcode_from_name(std::string_view name) noexcept {
   for (int i = 0; i < detail::opcode_count; ++i) {

@@ -13,8 +13,14 @@ namespace tessera::ir {
 enum class ResultRule : std::uint8_t { same, boolean, given, nothing };
 enum class Elements : std::uint8_t { any, number, integer, floating, boolean, bits, own };
 enum Traits : std::uint16_t {
-  trait_pure = 1, trait_reads = 2, trait_writes = 4, trait_commutative = 8, trait_lanewise = 16,
-  trait_convergent = 32, trait_control = 64, trait_atomic = 128,
+  trait_pure = 1,
+  trait_reads = 2,
+  trait_writes = 4,
+  trait_commutative = 8,
+  trait_lanewise = 16,
+  trait_convergent = 32,
+  trait_control = 64,
+  trait_atomic = 128,
 };
 
 struct OpInfo {

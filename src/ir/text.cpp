@@ -23,14 +23,18 @@ std::string memory_text(std::uint64_t attr) {
 
 std::string attribute_text(const Op& op) {
   switch (attribute_of(op.code)) {
-    case Attribute::nothing: return "";
-    case Attribute::bits: return fmt::format(" {:#x}", op.attr);
-    case Attribute::number: return fmt::format(" {}", op.attr);
+    case Attribute::nothing:
+      return "";
+    case Attribute::bits:
+      return fmt::format(" {:#x}", op.attr);
+    case Attribute::number:
+      return fmt::format(" {}", op.attr);
     case Attribute::builtin:
       return op.attr < static_cast<std::uint64_t>(detail::builtin_count)
                  ? fmt::format(" {}", to_string(static_cast<Builtin>(op.attr)))
                  : fmt::format(" {}", op.attr);
-    case Attribute::memory: return " " + memory_text(op.attr);
+    case Attribute::memory:
+      return " " + memory_text(op.attr);
     case Attribute::axis:
       return fmt::format(" b{}:{}", static_cast<std::uint32_t>(op.attr), op.attr >> 32);
   }
@@ -149,23 +153,34 @@ std::string quoted(std::string_view text) {
 
 Attribute attribute_of(Opcode code) {
   switch (code) {
-    case Opcode::constant: return Attribute::bits;
-    case Opcode::builtin: return Attribute::builtin;
+    case Opcode::constant:
+      return Attribute::bits;
+    case Opcode::builtin:
+      return Attribute::builtin;
     case Opcode::scalar:
     case Opcode::extract:
-    case Opcode::insert: return Attribute::number;
-    case Opcode::length: return Attribute::memory;
+    case Opcode::insert:
+      return Attribute::number;
+    case Opcode::length:
+      return Attribute::memory;
     case Opcode::shape:
-    case Opcode::stride: return Attribute::axis;
+    case Opcode::stride:
+      return Attribute::axis;
     case Opcode::load:
     case Opcode::load_or:
     case Opcode::store:
-    case Opcode::uniform_load: return Attribute::memory;
-    default: return info(code).has(trait_atomic) ? Attribute::memory : Attribute::nothing;
+    case Opcode::uniform_load:
+      return Attribute::memory;
+    default:
+      return info(code).has(trait_atomic) ? Attribute::memory : Attribute::nothing;
   }
 }
 
-std::string print(const Kernel& kernel) { return Printer(kernel).kernel(); }
-std::string print_op(const Kernel& kernel, Value op) { return Printer(kernel).single(op); }
+std::string print(const Kernel& kernel) {
+  return Printer(kernel).kernel();
+}
+std::string print_op(const Kernel& kernel, Value op) {
+  return Printer(kernel).single(op);
+}
 
 }  // namespace tessera::ir

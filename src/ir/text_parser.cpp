@@ -42,8 +42,8 @@ class Parser {
   }
 
   void skip() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' ||
-                                  text_[at_] == '\r')) {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
       ++at_;
     }
   }
@@ -59,8 +59,8 @@ class Parser {
   std::string_view peek_word() {
     skip();
     std::size_t end = at_;
-    while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 ||
-                                  text_[end] == '_')) {
+    while (end < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 || text_[end] == '_')) {
       ++end;
     }
     return text_.substr(at_, end - at_);
@@ -100,7 +100,8 @@ class Parser {
         if (at_ + 4 > text_.size()) return refuse("The string does not end");
         const char* digits = text_.data() + at_ + 2;
         const auto [end, failed] = std::from_chars(digits, digits + 2, byte, 16);
-        if (failed != std::errc() || end != digits + 2) return refuse("Two hex digits are expected");
+        if (failed != std::errc() || end != digits + 2)
+          return refuse("Two hex digits are expected");
         out += static_cast<char>(byte);
         at_ += 4;
       } else {
@@ -215,16 +216,20 @@ class Parser {
 
   bool attribute(Op& op) {
     switch (attribute_of(op.code)) {
-      case Attribute::nothing: return true;
-      case Attribute::bits: return take("0x") && number(op.attr, 16);
-      case Attribute::number: return number(op.attr);
+      case Attribute::nothing:
+        return true;
+      case Attribute::bits:
+        return take("0x") && number(op.attr, 16);
+      case Attribute::number:
+        return number(op.attr);
       case Attribute::builtin: {
         const auto b = builtin_from_name(word());
         if (!b) return refuse("A builtin is expected");
         op.attr = static_cast<std::uint64_t>(*b);
         return true;
       }
-      case Attribute::memory: return memory(op.attr);
+      case Attribute::memory:
+        return memory(op.attr);
       case Attribute::axis: {
         std::uint64_t axis = 0;
         if (!memory(op.attr) || !take(":") || !small(axis)) return false;
@@ -267,7 +272,7 @@ class Parser {
     if (named && (!take(":") || !type(op.type))) return false;
     if (!take("@") || !small(op.loc)) return false;
     if (try_take("!") && !small(op.site)) return false;
-    const int regions = op.code == Opcode::if_ ? 2
+    const int regions = op.code == Opcode::if_                               ? 2
                         : op.code == Opcode::for_ || op.code == Opcode::loop ? 1
                                                                              : 0;
     op.region_count = static_cast<std::uint16_t>(regions);
@@ -292,6 +297,8 @@ class Parser {
 
 }  // namespace
 
-Result<Kernel> parse(std::string_view text) { return Parser(text).run(); }
+Result<Kernel> parse(std::string_view text) {
+  return Parser(text).run();
+}
 
 }  // namespace tessera::ir

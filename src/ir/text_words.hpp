@@ -20,8 +20,12 @@ std::string quoted(std::string_view text);
 inline constexpr std::array<std::string_view, 4> access_words{"none", "in", "out", "inout"};
 inline constexpr std::array<std::string_view, 4> site_words{"load", "store", "atomic", "check"};
 
-inline std::string_view access_word(Access a) { return access_words[static_cast<std::size_t>(a)]; }
-inline std::string_view site_word(SiteKind k) { return site_words[static_cast<std::size_t>(k)]; }
+inline std::string_view access_word(Access a) {
+  return access_words[static_cast<std::size_t>(a)];
+}
+inline std::string_view site_word(SiteKind k) {
+  return site_words[static_cast<std::size_t>(k)];
+}
 
 template <std::size_t N>
 std::optional<std::size_t> find_word(const std::array<std::string_view, N>& words,

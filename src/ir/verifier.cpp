@@ -40,8 +40,8 @@ class Verifier {
                                   to_string(b.type.elem)));
       }
       if (b.atomic && (b.type.lanes != 1 || size_of(b.type.elem) != 4 || is_float(b.type.elem))) {
-        return refuse(fmt::format("Parameter {} is atomic: its elements must be i32 or u32.",
-                                  b.name));
+        return refuse(
+            fmt::format("Parameter {} is atomic: its elements must be i32 or u32.", b.name));
       }
       if (b.rank > 8) return refuse(fmt::format("Parameter {} has more than 8 axes.", b.name));
     }
@@ -73,8 +73,8 @@ class Verifier {
     const OpInfo& row = info(o.code);
     if (visible_[v]) return fail(v, "An operation stands in its region twice");
     if (row.operands >= 0 && o.operand_count != row.operands) {
-      return fail(v, fmt::format("{} takes {} operands, not {}", row.name, row.operands,
-                                 o.operand_count));
+      return fail(
+          v, fmt::format("{} takes {} operands, not {}", row.name, row.operands, o.operand_count));
     }
     if (std::size_t{o.operand_begin} + o.operand_count > k_.operands.size()) {
       return fail(v, "The operand list is cut off");
@@ -84,8 +84,8 @@ class Verifier {
         return fail(v, "An operand is not visible here");
       }
       if (k_.op(a).type.lanes == 0) return fail(v, "An operand has no value");
-      const bool slot_ok = (o.code == Opcode::slot_load || o.code == Opcode::slot_store) &&
-                           a == k_.arg(v, 0);
+      const bool slot_ok =
+          (o.code == Opcode::slot_load || o.code == Opcode::slot_store) && a == k_.arg(v, 0);
       if (k_.op(a).code == Opcode::slot && !slot_ok) {
         return fail(v, "A variable is used as a value: load it first");
       }
@@ -105,7 +105,8 @@ class Verifier {
     visible_[v] = true;
     const bool loop = o.code == Opcode::for_ || o.code == Opcode::loop;
     for (int r = 0; r < regions; ++r) {
-      if (Status s = region(o.region_begin + static_cast<RegionId>(r), loops + (loop ? 1 : 0)); !s) {
+      if (Status s = region(o.region_begin + static_cast<RegionId>(r), loops + (loop ? 1 : 0));
+          !s) {
         return s;
       }
     }
@@ -120,6 +121,8 @@ class Verifier {
 
 }  // namespace
 
-Status verify(const Kernel& kernel) { return Verifier(kernel).run(); }
+Status verify(const Kernel& kernel) {
+  return Verifier(kernel).run();
+}
 
 }  // namespace tessera::ir

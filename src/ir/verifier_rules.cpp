@@ -16,29 +16,42 @@ std::string name(Type t) {
 bool allowed(Elements elements, Elem e) {
   switch (elements) {
     case Elements::any:
-    case Elements::own: return e != Elem::none;
-    case Elements::number: return is_int(e) || is_float(e);
-    case Elements::integer: return is_int(e);
-    case Elements::floating: return is_float(e);
-    case Elements::boolean: return e == Elem::boolean;
-    case Elements::bits: return is_int(e) || e == Elem::boolean;
+    case Elements::own:
+      return e != Elem::none;
+    case Elements::number:
+      return is_int(e) || is_float(e);
+    case Elements::integer:
+      return is_int(e);
+    case Elements::floating:
+      return is_float(e);
+    case Elements::boolean:
+      return e == Elem::boolean;
+    case Elements::bits:
+      return is_int(e) || e == Elem::boolean;
   }
   return false;
 }
 
 // In bits: bool one, index none that could be reinterpreted.
-int width(Elem e) { return static_cast<int>(8 * size_of(e)); }
+int width(Elem e) {
+  return static_cast<int>(8 * size_of(e));
+}
 
-bool is_scalar(Type t, Elem e) { return t == Type{e, 1}; }
+bool is_scalar(Type t, Elem e) {
+  return t == Type{e, 1};
+}
 
 }  // namespace
 
 int region_count(Opcode code) {
   switch (code) {
-    case Opcode::if_: return 2;
+    case Opcode::if_:
+      return 2;
     case Opcode::for_:
-    case Opcode::loop: return 1;
-    default: return 0;
+    case Opcode::loop:
+      return 1;
+    default:
+      return 0;
   }
 }
 
@@ -56,7 +69,8 @@ std::string types_violation(const Kernel& k, Value v) {
   }
   switch (row.result) {
     case ResultRule::same:
-      if (o.type != first) return fmt::format("{} of {} gives {}", row.name, name(first), name(first));
+      if (o.type != first)
+        return fmt::format("{} of {} gives {}", row.name, name(first), name(first));
       break;
     case ResultRule::boolean:
       if (o.type != Type{Elem::boolean, first.lanes}) {
@@ -67,7 +81,8 @@ std::string types_violation(const Kernel& k, Value v) {
       if (o.type.lanes != 0) return fmt::format("{} gives no value", row.name);
       break;
     case ResultRule::given:
-      if (o.type.lanes == 0 && !row.has(trait_control)) return fmt::format("{} needs a type", row.name);
+      if (o.type.lanes == 0 && !row.has(trait_control))
+        return fmt::format("{} needs a type", row.name);
       break;
   }
 
@@ -131,7 +146,8 @@ std::string types_violation(const Kernel& k, Value v) {
     case Opcode::check:
       if (!is_scalar(first, Elem::boolean)) return "The condition is one bool";
       return {};
-    default: break;
+    default:
+      break;
   }
   // Lane-wise operations of several operands have them all of one type.
   if (row.has(trait_lanewise)) {
@@ -161,11 +177,13 @@ std::string memory_violation(const Kernel& k, Value v) {
     case Opcode::shape:
     case Opcode::stride:
       if (binding >= k.bindings.size()) return "No such buffer parameter";
-      if (o.code != Opcode::length && (o.attr >> 32) >= k.bindings[binding].rank) return "No such axis";
+      if (o.code != Opcode::length && (o.attr >> 32) >= k.bindings[binding].rank)
+        return "No such axis";
       return is_scalar(o.type, Elem::index) ? "" : "Metadata is an index";
     case Opcode::check:
       return o.site < k.sites.size() ? "" : "A check needs a site";
-    default: break;
+    default:
+      break;
   }
   const OpInfo& row = info(o.code);
   const bool plain = o.code == Opcode::load || o.code == Opcode::load_or ||
@@ -186,8 +204,10 @@ std::string memory_violation(const Kernel& k, Value v) {
     element = b.type;
     atomic_memory = b.atomic;
     const bool writes = row.has(trait_writes), reads = row.has(trait_reads);
-    if (reads && b.declared == Access::out) return fmt::format("{} is declared Out and is read", b.name);
-    if (writes && b.declared == Access::in) return fmt::format("{} is declared In and is written", b.name);
+    if (reads && b.declared == Access::out)
+      return fmt::format("{} is declared Out and is read", b.name);
+    if (writes && b.declared == Access::in)
+      return fmt::format("{} is declared In and is written", b.name);
   }
   if (o.code == Opcode::uniform_load && !memory.shared) return "uniform_load is of shared memory";
   if (atomic && !atomic_memory) return "The memory is not declared atomic";
@@ -208,8 +228,10 @@ std::string memory_violation(const Kernel& k, Value v) {
       return fmt::format("The memory holds {}", name(element));
     }
   }
-  if (o.type.lanes != 0 && o.type != element) return fmt::format("The memory holds {}", name(element));
-  if ((o.flags & flag_checked) != 0 && o.site >= k.sites.size()) return "A checked access needs a site";
+  if (o.type.lanes != 0 && o.type != element)
+    return fmt::format("The memory holds {}", name(element));
+  if ((o.flags & flag_checked) != 0 && o.site >= k.sites.size())
+    return "A checked access needs a site";
   return {};
 }
 

@@ -17,7 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path root() { return fs::path(__FILE__).parent_path().parent_path().parent_path(); }
+fs::path root() {
+  return fs::path(__FILE__).parent_path().parent_path().parent_path();
+}
 
 struct Outcome {
   int status = 0;

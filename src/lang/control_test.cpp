@@ -9,8 +9,12 @@ namespace {
 constexpr u32 poison = 0xA5A5A5A5u;
 
 void if_else(Out<u32> y) {
-  $if(unit_pos < 3) { y[unit_pos] = 1; }
-  $else { y[unit_pos] = 2; }
+  $if(unit_pos < 3) {
+    y[unit_pos] = 1;
+  }
+  $else {
+    y[unit_pos] = 2;
+  }
 }
 TEST(Control, IfElse) {
   Host host;
@@ -20,8 +24,12 @@ TEST(Control, IfElse) {
 }
 
 void if_elif(Out<u32> y) {
-  $if(unit_pos < 1) { y[unit_pos] = 10; }
-  $elif(unit_pos < 3) { y[unit_pos] = 20; }
+  $if(unit_pos < 1) {
+    y[unit_pos] = 10;
+  }
+  $elif(unit_pos < 3) {
+    y[unit_pos] = 20;
+  }
 }
 TEST(Control, ElifWithoutElse) {
   Host host;
@@ -31,10 +39,18 @@ TEST(Control, ElifWithoutElse) {
 }
 
 void chain(Out<u32> y) {
-  $if(unit_pos < 1) { y[unit_pos] = 10; }
-  $elif(unit_pos < 2) { y[unit_pos] = 20; }
-  $elif(unit_pos < 4) { y[unit_pos] = 30; }
-  $else { y[unit_pos] = 40; }
+  $if(unit_pos < 1) {
+    y[unit_pos] = 10;
+  }
+  $elif(unit_pos < 2) {
+    y[unit_pos] = 20;
+  }
+  $elif(unit_pos < 4) {
+    y[unit_pos] = 30;
+  }
+  $else {
+    y[unit_pos] = 40;
+  }
 }
 TEST(Control, ElifChainWithElse) {
   Host host;
@@ -45,10 +61,16 @@ TEST(Control, ElifChainWithElse) {
 
 void nested(Out<u32> y) {
   $if(unit_pos < 4) {
-    $if(unit_pos % 2 == 0) { y[unit_pos] = 1; }
-    $else { y[unit_pos] = 2; }
+    $if(unit_pos % 2 == 0) {
+      y[unit_pos] = 1;
+    }
+    $else {
+      y[unit_pos] = 2;
+    }
   }
-  $else { y[unit_pos] = 3; }
+  $else {
+    y[unit_pos] = 3;
+  }
 }
 TEST(Control, NestedIfsKeepTheirOwnElse) {
   Host host;
@@ -60,7 +82,9 @@ TEST(Control, NestedIfsKeepTheirOwnElse) {
 // An empty $if still takes an $else, and a comptime branch between them is no statement.
 void empty_then(Out<u32> y) {
   $if(unit_pos < 2) {}
-  $else { y[unit_pos] = 7; }
+  $else {
+    y[unit_pos] = 7;
+  }
 }
 TEST(Control, EmptyBlock) {
   Host host;
@@ -75,15 +99,17 @@ void host_bool(Out<u32> y, Const<bool> choose) {
   } else {
     y[unit_pos] = 2;
   }
-  $if(static_cast<bool>(choose)) { y[unit_pos + 2] = 3; }
+  $if(static_cast<bool>(choose)) {
+    y[unit_pos + 2] = 3;
+  }
 }
 TEST(Control, HostConditionsAreComptime) {
   for (const bool choose : {true, false}) {
     Host host;
     host.out<u32>(4);
     run_one(&host_bool, host, 2, {detail::ParamTraits<Out<u32>>::Stored{}, choose});
-    EXPECT_EQ(host.get<u32>(0), choose ? (std::vector<u32>{1, 1, 3, 3})
-                                       : (std::vector<u32>{2, 2, poison, poison}));
+    EXPECT_EQ(host.get<u32>(0),
+              choose ? (std::vector<u32>{1, 1, 3, 3}) : (std::vector<u32>{2, 2, poison, poison}));
   }
 }
 
@@ -91,8 +117,12 @@ void collatz(In<u32> x, Out<u32> y) {
   Var<u32> v = x[unit_pos];
   Var<u32> steps;
   $while(v != 1) {
-    $if(v % 2 == 0) { v /= 2; }
-    $else { v = v * 3 + 1; }
+    $if(v % 2 == 0) {
+      v /= 2;
+    }
+    $else {
+      v = v * 3 + 1;
+    }
     steps += 1;
   }
   y[unit_pos] = steps;
@@ -107,13 +137,17 @@ TEST(Control, WhileRunsPerUnit) {
 void breaks(Out<u32> y) {
   Var<u32> n;
   for (auto i : range(Expr<u32>(0), 100)) {
-    $if(Expr<Index>(i) >= unit_pos * 3) { $break; }
+    $if(Expr<Index>(i) >= unit_pos * 3) {
+      $break;
+    }
     n += 1;
   }
   Var<u32> m;
   $while(m < 50) {
     m += 1;
-    $if(m == n + 5) { $break; }
+    $if(m == n + 5) {
+      $break;
+    }
   }
   y[unit_pos] = n;
   y[unit_pos + 4] = m;
@@ -127,9 +161,13 @@ TEST(Control, BreakLeavesTheInnermostLoop) {
 
 void returns(Out<u32> y) {
   y[unit_pos] = 1;
-  $if(unit_pos >= 2) { $return; }
+  $if(unit_pos >= 2) {
+    $return;
+  }
   for (auto i : range(0, 10)) {
-    $if(i == 3) { $return; }
+    $if(i == 3) {
+      $return;
+    }
     y[unit_pos] = 2;
   }
   y[unit_pos] = 3;
@@ -223,7 +261,14 @@ TEST(Control, VariablesOfALoopStartAnew) {
 }
 
 void one_line(Out<u32> y) {
-  $if(unit_pos < 2) { $if(unit_pos < 1) { y[unit_pos] = 9; } $else { y[unit_pos] = 8; } }
+  $if(unit_pos < 2) {
+    $if(unit_pos < 1) {
+      y[unit_pos] = 9;
+    }
+    $else {
+      y[unit_pos] = 8;
+    }
+  }
 }
 TEST(Control, NestedBlocksOnOneLine) {
   Host host;
@@ -237,12 +282,22 @@ void long_spellings(Out<u32> y) {
   Var<u32> n;
   TESSERA_WHILE(n < 9) {
     n += 1;
-    TESSERA_IF(n == 5) { TESSERA_BREAK; }
+    TESSERA_IF(n == 5) {
+      TESSERA_BREAK;
+    }
   }
-  TESSERA_IF(unit_pos == 0) { y[0] = n; }
-  TESSERA_ELIF(unit_pos == 1) { y[1] = n + 1; }
-  TESSERA_IF(unit_pos == 0) { TESSERA_RETURN; }
-  TESSERA_ELSE { y[2] = 0; }
+  TESSERA_IF(unit_pos == 0) {
+    y[0] = n;
+  }
+  TESSERA_ELIF(unit_pos == 1) {
+    y[1] = n + 1;
+  }
+  TESSERA_IF(unit_pos == 0) {
+    TESSERA_RETURN;
+  }
+  TESSERA_ELSE {
+    y[2] = 0;
+  }
 }
 TEST(Control, LongSpellings) {
   Host host;

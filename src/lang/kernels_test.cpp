@@ -14,7 +14,9 @@ namespace {
 template <class T, int N>
 void saxpy(In<Vec<T, N>> x, InOut<Vec<T, N>> y, Scalar<T> a) {
   auto i = ex(absolute_pos);
-  $if(i < y.len()) { y[i] = a * x[i] + y[i]; }
+  $if(i < y.len()) {
+    y[i] = a * x[i] + y[i];
+  }
 }
 
 TEST(Kernels, Saxpy) {
@@ -45,7 +47,9 @@ Expr<T> gelu(Expr<T> x) {
 }
 template <class T, int N>
 void gelu_kernel(In<Vec<T, N>> x, Out<Vec<T, N>> y) {
-  $if(absolute_pos < x.len()) { y[absolute_pos] = gelu(x[absolute_pos]); }
+  $if(absolute_pos < x.len()) {
+    y[absolute_pos] = gelu(x[absolute_pos]);
+  }
 }
 
 TEST(Kernels, Gelu) {
@@ -60,7 +64,8 @@ TEST(Kernels, Gelu) {
   for (int i = 0; i < 8; ++i) {
     const double v = in[i];
     const double want =
-        v * (std::tanh((v + v * v * v * 0.044715) * std::sqrt(2.0 / 3.14159265358979323846)) + 1) / 2;
+        v * (std::tanh((v + v * v * v * 0.044715) * std::sqrt(2.0 / 3.14159265358979323846)) + 1) /
+        2;
     EXPECT_NEAR(got[static_cast<std::size_t>(i)], want, 1e-6 * (1 + std::abs(want))) << in[i];
   }
 }
@@ -86,15 +91,16 @@ void matmul(In<T> a, In<T> b, Out<T> c, Scalar<u32> M, Scalar<u32> N, Scalar<u32
     for (std::uint32_t k = 0; k < tile.k; ++k) acc = fma(ta(ty, k), tb(k, tx), acc);
     sync_cube();
   }
-  $if(row < M && col < N) { c[row * N + col] = acc; }
+  $if(row < M && col < N) {
+    c[row * N + col] = acc;
+  }
 }
 
 TEST(Kernels, MatmulWithRaggedEdges) {
-  for (const auto& [m, n, k] : {std::array<std::uint32_t, 3>{1, 1, 1}, {4, 4, 4}, {5, 7, 9},
-                                {13, 6, 11}, {64, 64, 64}}) {
+  for (const auto& [m, n, k] :
+       {std::array<std::uint32_t, 3>{1, 1, 1}, {4, 4, 4}, {5, 7, 9}, {13, 6, 11}, {64, 64, 64}}) {
     Tile tile;
-    const auto kernel =
-        traced(&matmul<float>, {tile.n, tile.m, 1}, {{}, {}, {}, {}, {}, {}, tile});
+    const auto kernel = traced(&matmul<float>, {tile.n, tile.m, 1}, {{}, {}, {}, {}, {}, {}, tile});
     ASSERT_TRUE(kernel) << kernel.error().message();
     std::vector<float> a(m * k), b(k * n);
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) - 3;
@@ -120,12 +126,16 @@ TEST(Kernels, MatmulWithRaggedEdges) {
 
 struct Sum {
   template <class T>
-  static Expr<T> combine(Expr<T> a, Expr<T> b) { return a + b; }
+  static Expr<T> combine(Expr<T> a, Expr<T> b) {
+    return a + b;
+  }
   static constexpr int identity = 0;
 };
 struct Max {
   template <class T>
-  static Expr<T> combine(Expr<T> a, Expr<T> b) { return max(a, b); }
+  static Expr<T> combine(Expr<T> a, Expr<T> b) {
+    return max(a, b);
+  }
   static constexpr int identity = -1000000;
 };
 template <class T, class Op>
@@ -152,7 +162,9 @@ void reduce(In<T> x, Out<T> partials, Const<std::uint32_t> units) {
     i += stride;
   }
   auto total = cube_reduce<T, Op>(ex(acc), units);
-  $if(unit_pos == 0) { partials[cube_pos] = total; }
+  $if(unit_pos == 0) {
+    partials[cube_pos] = total;
+  }
 }
 
 template <class Op>
@@ -185,12 +197,16 @@ void histogram(In<u32> keys, InOut<Atomic<u32>> bins, Const<std::uint32_t> nbins
   sync_cube();
   for (auto i : range(absolute_pos, keys.len(), cube_count * cube_dim)) {
     auto key = keys[i];
-    $if(key < nbins) { local[key].fetch_add(1); }
+    $if(key < nbins) {
+      local[key].fetch_add(1);
+    }
   }
   sync_cube();
   for (auto b : range(unit_pos, nbins, cube_dim)) {
     auto n = local[b].load();
-    $if(n != 0) { bins[b].fetch_add(n); }
+    $if(n != 0) {
+      bins[b].fetch_add(n);
+    }
   }
 }
 
@@ -223,7 +239,8 @@ void elementwise(In<Vec<T, N>> x, In<Vec<T, N>> bias, Out<Vec<T, N>> y, Epilogue
     if (e.scale != 1.f) v *= e.scale;
     if (e.bias) v += bias[absolute_pos % bias.len()];
     switch (e.act) {
-      case Act::none: break;
+      case Act::none:
+        break;
       case Act::relu:
         for (int l = 0; l < N; ++l) v.set_lane(l, max(v.lane(l), 0));
         break;
@@ -266,7 +283,9 @@ TEST(Kernels, LambdaIsAKernel) {
   host.in(std::vector<float>{1, 2, 3}).out<float>(3);
   run_one(
       [](In<float> p, Out<float> q) {
-        $if(absolute_pos < p.len()) { q[absolute_pos] = p[absolute_pos] * 2; }
+        $if(absolute_pos < p.len()) {
+          q[absolute_pos] = p[absolute_pos] * 2;
+        }
       },
       host, 8);
   EXPECT_EQ(host.get<float>(1), (std::vector<float>{2, 4, 6}));

@@ -114,7 +114,9 @@ TEST(Memory, CheckFaultsWithItsMessage) {
 
 void transposed(TensorIn<u32> x, TensorOut<u32> y) {
   const auto row = ex(unit_pos.y), column = ex(unit_pos.x);
-  $if(row < x.shape(0) && column < x.shape(1)) { y(column, row) = x(row, column); }
+  $if(row < x.shape(0) && column < x.shape(1)) {
+    y(column, row) = x(row, column);
+  }
 }
 TEST(Memory, TensorsGoByShapeAndStride) {
   const detail::ParamTraits<TensorIn<u32>>::Stored in{2};
@@ -173,13 +175,14 @@ TEST(Memory, AtomicsGiveTheOldValue) {
   Host host;
   host.in(std::vector<u32>{10, 0}).in(std::vector<i32>{3, -9}).out<u32>(11);
   run_one(&atomics, host, 1);
-  EXPECT_EQ(host.get<u32>(2),
-            (std::vector<u32>{10, 15, 14, 100, 50, 0x30, 0x3F, 0xC0, 9, 9, 2}));
+  EXPECT_EQ(host.get<u32>(2), (std::vector<u32>{10, 15, 14, 100, 50, 0x30, 0x3F, 0xC0, 9, 9, 2}));
   EXPECT_EQ(host.get<u32>(0), (std::vector<u32>{2, 33}));
   EXPECT_EQ(host.get<i32>(1), (std::vector<i32>{-5, -5}));
 }
 
-void counted(InOut<Atomic<u32>> a) { a[0].fetch_add(1); }
+void counted(InOut<Atomic<u32>> a) {
+  a[0].fetch_add(1);
+}
 TEST(Memory, AtomicsOfManyUnits) {
   const auto kernel = traced(&counted, {8, 1, 1});
   ASSERT_TRUE(kernel);
@@ -204,7 +207,9 @@ TEST(Memory, SharedTwoDimensionsAreRowMajor) {
 
 void uniform(In<u32> x, Out<u32> y) {
   Shared<u32> s(1);
-  $if(unit_pos == 0) { s[0] = x[0]; }
+  $if(unit_pos == 0) {
+    s[0] = x[0];
+  }
   auto n = uniform_load(s, 0);
   y[unit_pos] = n + cast<u32>(unit_pos);
 }
@@ -236,9 +241,9 @@ TEST(Memory, EveryAccessHasASite) {
   for (const auto& kernel : {traced(&atomics), traced(&mirrored), traced(&snapshots)}) {
     ASSERT_TRUE(kernel);
     for (const ir::Op& op : kernel->ops) {
-      const bool access = op.code == detail::Opcode::load || op.code == detail::Opcode::store ||
-                          (op.code >= detail::Opcode::atomic_load &&
-                           op.code <= detail::Opcode::atomic_cas);
+      const bool access =
+          op.code == detail::Opcode::load || op.code == detail::Opcode::store ||
+          (op.code >= detail::Opcode::atomic_load && op.code <= detail::Opcode::atomic_cas);
       EXPECT_EQ((op.flags & ir::flag_checked) != 0, access);
       EXPECT_EQ(op.site != ir::none, access);
       if (access) {
@@ -249,7 +254,9 @@ TEST(Memory, EveryAccessHasASite) {
 }
 
 void untouched(Out<u32> y) {
-  $if(unit_pos == 1) { y[0] = 1; }
+  $if(unit_pos == 1) {
+    y[0] = 1;
+  }
 }
 TEST(Memory, WhatIsNotWrittenKeepsItsPoison) {
   Host host;

@@ -10,36 +10,56 @@
 namespace tessera::lang::testing {
 namespace {
 
-int mark = 0;      // the line at fault of the last kernel that ran
+int mark = 0;       // the line at fault of the last kernel that ran
 int made_mark = 0;  // where what it misuses was made
 
 void left_by_break(Out<u32> y) {
   for (int i = 0; i < 2; ++i) {
     mark = __LINE__ + 1;
-    $if(unit_pos == 0) { y[0] = 1; break; }
+    $if(unit_pos == 0) {
+      y[0] = 1;
+      break;
+    }
   }
 }
 void left_by_return(Out<u32> y) {
   mark = __LINE__ + 1;
-  $if(unit_pos == 0) { y[0] = 1; return; }
+  $if(unit_pos == 0) {
+    y[0] = 1;
+    return;
+  }
 }
 void else_left_by_return(Out<u32> y) {
-  $if(unit_pos == 0) { y[0] = 1; }
+  $if(unit_pos == 0) {
+    y[0] = 1;
+  }
   mark = __LINE__ + 1;
-  $else { y[0] = 2; return; }
+  $else {
+    y[0] = 2;
+    return;
+  }
 }
 void while_left_by_break(Out<u32> y) {
   Var<u32> n;
   mark = __LINE__ + 1;
-  $while(n < 3) { y[0] = n; break; }
+  $while(n < 3) {
+    y[0] = n;
+    break;
+  }
 }
 void range_left_by_break(Out<u32> y) {
   mark = __LINE__ + 1;
-  for (auto i : range(0, 3)) { y[i] = 1; break; }
+  for (auto i : range(0, 3)) {
+    y[i] = 1;
+    break;
+  }
 }
 void range_left_by_return(Out<u32> y) {
   mark = __LINE__ + 1;
-  for (auto i : range(0, 3)) { y[i] = 1; return; }
+  for (auto i : range(0, 3)) {
+    y[i] = 1;
+    return;
+  }
 }
 TEST(Misuse, HostJumpsOutOfDeviceBlocks) {
   for (auto kernel : {&left_by_break, &left_by_return, &else_left_by_return, &while_left_by_break,
@@ -52,33 +72,49 @@ TEST(Misuse, HostJumpsOutOfDeviceBlocks) {
 
 void else_alone(Out<u32> y) {
   mark = __LINE__ + 1;
-  $else { y[0] = 1; }
+  $else {
+    y[0] = 1;
+  }
 }
 void elif_alone(Out<u32> y) {
   mark = __LINE__ + 1;
-  $elif(unit_pos == 0) { y[0] = 1; }
+  $elif(unit_pos == 0) {
+    y[0] = 1;
+  }
 }
 void else_after_statement(Out<u32> y) {
-  $if(unit_pos == 0) { y[0] = 1; }
+  $if(unit_pos == 0) {
+    y[0] = 1;
+  }
   y[1] = 2;
   mark = __LINE__ + 1;
-  $else { y[0] = 1; }
+  $else {
+    y[0] = 1;
+  }
 }
 void else_twice(Out<u32> y) {
-  $if(unit_pos == 0) { y[0] = 1; }
-  $else { y[0] = 2; }
+  $if(unit_pos == 0) {
+    y[0] = 1;
+  }
+  $else {
+    y[0] = 2;
+  }
   mark = __LINE__ + 1;
-  $else { y[0] = 3; }
+  $else {
+    y[0] = 3;
+  }
 }
 void else_of_an_outer_if(Out<u32> y) {
   $if(unit_pos == 0) {
     mark = __LINE__ + 1;
-    $else { y[0] = 3; }
+    $else {
+      y[0] = 3;
+    }
   }
 }
 TEST(Misuse, ElseNeedsItsIf) {
-  for (auto kernel : {&else_alone, &elif_alone, &else_after_statement, &else_twice,
-                      &else_of_an_outer_if}) {
+  for (auto kernel :
+       {&else_alone, &elif_alone, &else_after_statement, &else_twice, &else_of_an_outer_if}) {
     const std::string message = refusal(kernel);
     EXPECT_NAMES(message, "$else or $elif does not follow an $if");
     EXPECT_NAMES(message, TESSERA_HERE(mark));
@@ -86,10 +122,14 @@ TEST(Misuse, ElseNeedsItsIf) {
 }
 
 void else_twice_after_empty(Out<u32> y) {
-  $if(unit_pos == 0) { y[0] = 1; }
+  $if(unit_pos == 0) {
+    y[0] = 1;
+  }
   $else {}
   mark = __LINE__ + 1;
-  $else { y[0] = 3; }
+  $else {
+    y[0] = 3;
+  }
 }
 TEST(Misuse, SecondElseAfterAnEmptyOne) {
   const std::string message = refusal(&else_twice_after_empty);
@@ -120,7 +160,9 @@ void escapes_to_else(Out<u32> y) {
 void escapes_loop(Out<u32> y) {
   std::optional<Expr<Index>> kept;
   made_mark = __LINE__ + 1;
-  for (auto i : range(0, 4)) { kept.emplace(i); }
+  for (auto i : range(0, 4)) {
+    kept.emplace(i);
+  }
   mark = __LINE__ + 1;
   y[*kept] = 1;
 }
@@ -190,7 +232,9 @@ TEST(Misuse, RangeOverAValueOfAnotherTrace) {
 
 void foreign_condition(Out<u32> y) {
   mark = __LINE__ + 1;
-  $if(*foreign == 3) { y[0] = 1; }
+  $if(*foreign == 3) {
+    y[0] = 1;
+  }
 }
 TEST(Misuse, ConditionOfAnotherTrace) {
   ASSERT_TRUE(traced(&makes_foreign));
@@ -217,7 +261,9 @@ void block_after_return(Out<u32> y) {
   made_mark = __LINE__ + 1;
   $return;
   mark = __LINE__ + 1;
-  $if(unit_pos == 0) { y[0] = 1; }
+  $if(unit_pos == 0) {
+    y[0] = 1;
+  }
 }
 TEST(Misuse, NothingFollowsAJump) {
   for (auto kernel : {&after_break, &after_return}) {
@@ -363,8 +409,12 @@ TEST(Misuse, AxesThatATensorLacks) {
 void first_of_two(In<u32> x, Out<u32> y) {
   mark = __LINE__ + 1;
   y[0] = x[-1];
-  $else { y[0] = 1; }
-  $if(unit_pos == 0) { return; }
+  $else {
+    y[0] = 1;
+  }
+  $if(unit_pos == 0) {
+    return;
+  }
 }
 TEST(Misuse, TheFirstErrorWins) {
   const std::string message = refusal(&first_of_two);
@@ -393,7 +443,9 @@ void throws(Out<u32> y) {
     }
   }
 }
-void throws_number(Out<u32>) { throw 3; }
+void throws_number(Out<u32>) {
+  throw 3;
+}
 TEST(Misuse, ExceptionsBecomeErrors) {
   EXPECT_NAMES(refusal(&throws), "the tile is odd");
   EXPECT_NAMES(refusal(&throws_number), "threw something");
@@ -407,8 +459,12 @@ TEST(Misuse, OutsideATraceNothingHappens) {
   EXPECT_EQ(detail::trace_serial(), 0u);
   Expr<u32> x(3u);
   Var<u32> v = x;
-  $if(v == 3) { v = 4; }
-  $else { v = 5; }
+  $if(v == 3) {
+    v = 4;
+  }
+  $else {
+    v = 5;
+  }
   for (auto i : range(0, 4)) v += cast<u32>(i);
   sync_cube();
   EXPECT_FALSE(detail::tracing());

@@ -60,10 +60,12 @@ TEST(Signature, NamesAndIdentities) {
   EXPECT_EQ(detail::kernel_name<&plain>().find(']'), std::string_view::npos);
   const auto one = [](Out<u32>) {};
   const auto two = [](Out<u32>) {};
-  const std::set<const void*> tags{
-      &detail::KernelTag<&many>::tag, &detail::KernelTag<&plain>::tag,
-      &detail::KernelTag<&everything<float>>::tag, &detail::KernelTag<&everything<double>>::tag,
-      &detail::LambdaTag<decltype(one)>::tag, &detail::LambdaTag<decltype(two)>::tag};
+  const std::set<const void*> tags{&detail::KernelTag<&many>::tag,
+                                   &detail::KernelTag<&plain>::tag,
+                                   &detail::KernelTag<&everything<float>>::tag,
+                                   &detail::KernelTag<&everything<double>>::tag,
+                                   &detail::LambdaTag<decltype(one)>::tag,
+                                   &detail::LambdaTag<decltype(two)>::tag};
   EXPECT_EQ(tags.size(), 6u);
 }
 

@@ -178,8 +178,8 @@ class Host {
 
 /// Traces and runs `function` on one cube of `units`, and expects no fault.
 template <class F>
-void run_one(F function, Host& host, std::uint32_t units,
-             typename Traced<F>::Stored stored = {}, bool find_unwritten = true) {
+void run_one(F function, Host& host, std::uint32_t units, typename Traced<F>::Stored stored = {},
+             bool find_unwritten = true) {
   const auto kernel = traced(function, {units, 1, 1}, stored);
   ASSERT_TRUE(kernel) << kernel.error().message();
   const ir::RunOutcome outcome = host.run(*kernel, {1, 1, 1}, find_unwritten);

@@ -22,9 +22,9 @@ void call(TraceState& state, void (*body)(void*), void* context) {
   try {
     body(context);
   } catch (const std::exception& e) {
-    state.fail(fmt::format("The kernel function threw an exception while it was traced: {}",
-                           e.what()),
-               {});
+    state.fail(
+        fmt::format("The kernel function threw an exception while it was traced: {}", e.what()),
+        {});
   } catch (...) {
     state.fail("The kernel function threw something while it was traced", {});
   }
@@ -51,9 +51,13 @@ namespace tessera::inline v0::detail {
 
 using lang::current;
 
-bool tracing() noexcept { return current != nullptr; }
+bool tracing() noexcept {
+  return current != nullptr;
+}
 
-std::uint32_t trace_serial() noexcept { return current != nullptr ? current->serial() : 0; }
+std::uint32_t trace_serial() noexcept {
+  return current != nullptr ? current->serial() : 0;
+}
 
 std::uint32_t cube_dim_of(int axis) noexcept {
   return current != nullptr ? current->kernel().units[static_cast<std::size_t>(axis)] : 1;
@@ -89,8 +93,7 @@ ValueRef open_for(ValueRef begin, ValueRef end, ValueRef step, SourceLoc where) 
   if (current == nullptr) return {};
   const ValueRef operands[] = {begin, end, step};
   const bool known = begin.trace == current->serial() && begin.id < current->kernel().ops.size();
-  const ElemType type =
-      known ? current->kernel().ops[begin.id].type : ElemType{Elem::index, 1};
+  const ElemType type = known ? current->kernel().ops[begin.id].type : ElemType{Elem::index, 1};
   return current->open(Opcode::for_, type, operands, 1, where);
 }
 
@@ -124,17 +127,26 @@ struct Limits {
 };
 Limits limits(Elem elem) {
   switch (elem) {
-    case Elem::boolean: return {0, 1};
-    case Elem::i8: return {-128, 127};
-    case Elem::i16: return {-32768, 32767};
-    case Elem::i32: return {std::numeric_limits<std::int32_t>::min(), 0x7fffffff};
-    case Elem::i64: return {std::numeric_limits<std::int64_t>::min(), 0x7fffffffffffffff};
-    case Elem::u8: return {0, 0xff};
-    case Elem::u16: return {0, 0xffff};
+    case Elem::boolean:
+      return {0, 1};
+    case Elem::i8:
+      return {-128, 127};
+    case Elem::i16:
+      return {-32768, 32767};
+    case Elem::i32:
+      return {std::numeric_limits<std::int32_t>::min(), 0x7fffffff};
+    case Elem::i64:
+      return {std::numeric_limits<std::int64_t>::min(), 0x7fffffffffffffff};
+    case Elem::u8:
+      return {0, 0xff};
+    case Elem::u16:
+      return {0, 0xffff};
     // An index constant must mean the same at both widths of Index.
     case Elem::u32:
-    case Elem::index: return {0, 0xffffffff};
-    default: return {0, ~std::uint64_t{0}};
+    case Elem::index:
+      return {0, 0xffffffff};
+    default:
+      return {0, ~std::uint64_t{0}};
   }
 }
 

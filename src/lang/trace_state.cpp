@@ -11,13 +11,17 @@
 namespace tessera::lang {
 namespace {
 
-bool is_jump(Opcode code) { return code == Opcode::break_ || code == Opcode::return_; }
+bool is_jump(Opcode code) {
+  return code == Opcode::break_ || code == Opcode::return_;
+}
 
 std::optional<ir::SiteKind> site_kind(Opcode code) {
   switch (code) {
     case Opcode::load:
-    case Opcode::uniform_load: return ir::SiteKind::load;
-    case Opcode::store: return ir::SiteKind::store;
+    case Opcode::uniform_load:
+      return ir::SiteKind::load;
+    case Opcode::store:
+      return ir::SiteKind::store;
     default:
       if (ir::info(code).has(ir::trait_atomic)) return ir::SiteKind::atomic;
       return std::nullopt;
@@ -91,9 +95,10 @@ void TraceState::fail(std::string message, SourceLoc where) {
 
 bool TraceState::usable(ValueRef v, SourceLoc where) {
   if (v.trace != serial_) {
-    fail("A value of another kernel's trace is used here: values cannot outlive the call that "
-         "made them",
-         where);
+    fail(
+        "A value of another kernel's trace is used here: values cannot outlive the call that "
+        "made them",
+        where);
     return false;
   }
   if (v.id >= kernel_.ops.size()) {

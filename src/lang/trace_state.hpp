@@ -59,11 +59,11 @@ class TraceState {
   ir::Kernel kernel_;
   std::uint32_t serial_;
   std::vector<Block> open_;
-  std::vector<ir::RegionId> region_of_;    // by value
-  std::vector<bool> region_open_;          // by region
-  std::vector<bool> region_ended_;         // by region: its last operation was a jump
-  std::vector<bool> region_entered_;       // by region: was open once
-  std::vector<bool> region_chained_;       // by region: an else that holds the next condition
+  std::vector<ir::RegionId> region_of_;  // by value
+  std::vector<bool> region_open_;        // by region
+  std::vector<bool> region_ended_;       // by region: its last operation was a jump
+  std::vector<bool> region_entered_;     // by region: was open once
+  std::vector<bool> region_chained_;     // by region: an else that holds the next condition
   std::unordered_map<std::string, std::uint32_t> located_;
   const char* last_file_ = nullptr;
   std::uint32_t last_line_ = 0, last_loc_ = 0;

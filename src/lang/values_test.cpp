@@ -53,9 +53,8 @@ TEST(Values, IntegerCorners) {
   const i32 least = std::numeric_limits<i32>::min();
   host.in(std::vector<i32>{least, 0, 5}).out<i32>(7);
   run_one(&corners, host, 1);
-  EXPECT_EQ(host.get<i32>(1),
-            (std::vector<i32>{5, 0, least, 0, std::numeric_limits<i32>::max(),
-                              std::numeric_limits<i32>::max(), 0}));
+  EXPECT_EQ(host.get<i32>(1), (std::vector<i32>{5, 0, least, 0, std::numeric_limits<i32>::max(),
+                                                std::numeric_limits<i32>::max(), 0}));
 }
 
 void unsigned_bits(In<u32> x, Out<u32> y) {
@@ -74,9 +73,8 @@ TEST(Values, UnsignedBits) {
   Host host;
   host.in(std::vector<u32>{0x00F01230u, 0xFFFFFFFFu}).out<u32>(9);
   run_one(&unsigned_bits, host, 1);
-  EXPECT_EQ(host.get<u32>(1),
-            (std::vector<u32>{8, 8, 4, 0x0C480F00u, 0x00F0122Fu, 0x00F01230u >> 1,
-                              0u - 0x00F01230u, 0x3FC00000u, 0x30u}));
+  EXPECT_EQ(host.get<u32>(1), (std::vector<u32>{8, 8, 4, 0x0C480F00u, 0x00F0122Fu, 0x00F01230u >> 1,
+                                                0u - 0x00F01230u, 0x3FC00000u, 0x30u}));
 }
 
 void float_functions(In<f32> x, Out<f32> y) {
@@ -210,9 +208,15 @@ TEST(Values, Variables) {
   EXPECT_EQ(host.get<u32>(1), (std::vector<u32>{a, 110, 10, 0, 0, a, a}));
 }
 
-void by_reference(Var<u32>& v) { v += 1; }
-void by_value(Var<u32> v) { v += 1000; }
-Expr<u32> twice(Expr<u32> v) { return v + v; }
+void by_reference(Var<u32>& v) {
+  v += 1;
+}
+void by_value(Var<u32> v) {
+  v += 1000;
+}
+Expr<u32> twice(Expr<u32> v) {
+  return v + v;
+}
 void functions(InOut<u32> y) {
   Var<u32> v = 1;
   by_reference(v);
@@ -249,9 +253,8 @@ TEST(Values, Vectors) {
   using V = Vec<f32, 4>;
   host.in(std::vector<V>{{{1, 2, 3, 4}}}).out<V>(7).out<f32>(1).scalar(10.f);
   run_one(&vectors, host, 1);
-  EXPECT_EQ(host.get<f32>(1),
-            (std::vector<f32>{11, 21, 31, 41, 1,  2, 3, 4,  -1, -2, 3, 4, 10, 10,
-                              10, 10, 4,  10, 7,  1, 1, 50, 10, 4,  0, 1, 1, 2}));
+  EXPECT_EQ(host.get<f32>(1), (std::vector<f32>{11, 21, 31, 41, 1, 2, 3, 4,  -1, -2, 3, 4, 10, 10,
+                                                10, 10, 4,  10, 7, 1, 1, 50, 10, 4,  0, 1, 1,  2}));
   EXPECT_EQ(host.get<f32>(2)[0], 50.f);
 }
 
@@ -316,10 +319,18 @@ u32 only_constant(Result<ir::Kernel> kernel, Elem elem) {
   ADD_FAILURE() << "no constant";
   return 0;
 }
-void literal_f32(Out<f32> y) { y[0] = 0.1; }
-void literal_f16(Out<f16> y) { y[0] = 1.0 + 0x1p-11 + 0x1p-40; }
-void literal_bf16(Out<bf16> y) { y[0] = 1.0 + 0x1p-8 + 0x1p-40; }
-void literal_u64(Out<f32> y) { y[0] = (std::uint64_t{1} << 62) + (std::uint64_t{1} << 38) + 1; }
+void literal_f32(Out<f32> y) {
+  y[0] = 0.1;
+}
+void literal_f16(Out<f16> y) {
+  y[0] = 1.0 + 0x1p-11 + 0x1p-40;
+}
+void literal_bf16(Out<bf16> y) {
+  y[0] = 1.0 + 0x1p-8 + 0x1p-40;
+}
+void literal_u64(Out<f32> y) {
+  y[0] = (std::uint64_t{1} << 62) + (std::uint64_t{1} << 38) + 1;
+}
 TEST(Values, LiteralOfF32Rounds) {
   EXPECT_EQ(only_constant(traced(&literal_f32), Elem::f32), std::bit_cast<u32>(0.1f));
 }
@@ -327,8 +338,8 @@ TEST(Values, LiteralsRoundOnce) {
   EXPECT_EQ(only_constant(traced(&literal_f16), Elem::f16), 0x3C01u);
   EXPECT_EQ(only_constant(traced(&literal_bf16), Elem::bf16), 0x3F81u);
   EXPECT_EQ(only_constant(traced(&literal_u64), Elem::f32),
-            std::bit_cast<u32>(static_cast<float>((std::uint64_t{1} << 62) +
-                                                  (std::uint64_t{1} << 38) + 1)));
+            std::bit_cast<u32>(
+                static_cast<float>((std::uint64_t{1} << 62) + (std::uint64_t{1} << 38) + 1)));
 }
 
 void shared_constants(Out<f32> y) {

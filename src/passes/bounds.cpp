@@ -46,9 +46,14 @@ class Prover {
           if (is_unsigned_int(o.type.elem)) note(v, k_.arg(v, 1));
           region(o.region_begin);
           break;
-        case Opcode::loop: region(o.region_begin); break;
-        case Opcode::break_unless: assume(k_.arg(v, 0), true); break;
-        default: break;
+        case Opcode::loop:
+          region(o.region_begin);
+          break;
+        case Opcode::break_unless:
+          assume(k_.arg(v, 0), true);
+          break;
+        default:
+          break;
       }
     }
     facts_.resize(before);
@@ -73,10 +78,11 @@ class Prover {
     const Op& op = k_.ops[condition];
     if (op.type.lanes != 1) return;
     const auto arg = [&](int i) { return k_.arg(condition, i); };
-    const bool comparable =
-        op.operand_count == 2 && is_unsigned_int(k_.ops[arg(0)].type.elem);
+    const bool comparable = op.operand_count == 2 && is_unsigned_int(k_.ops[arg(0)].type.elem);
     switch (op.code) {
-      case Opcode::bit_not: assume(arg(0), !holds); break;
+      case Opcode::bit_not:
+        assume(arg(0), !holds);
+        break;
       case Opcode::bit_and:
         if (holds) {
           assume(arg(0), true);
@@ -89,11 +95,20 @@ class Prover {
           assume(arg(1), false);
         }
         break;
-      case Opcode::lt: if (comparable && holds) note(arg(0), arg(1)); break;
-      case Opcode::gt: if (comparable && holds) note(arg(1), arg(0)); break;
-      case Opcode::ge: if (comparable && !holds) note(arg(0), arg(1)); break;
-      case Opcode::le: if (comparable && !holds) note(arg(1), arg(0)); break;
-      default: break;
+      case Opcode::lt:
+        if (comparable && holds) note(arg(0), arg(1));
+        break;
+      case Opcode::gt:
+        if (comparable && holds) note(arg(1), arg(0));
+        break;
+      case Opcode::ge:
+        if (comparable && !holds) note(arg(0), arg(1));
+        break;
+      case Opcode::le:
+        if (comparable && !holds) note(arg(1), arg(0));
+        break;
+      default:
+        break;
     }
   }
 
@@ -127,14 +142,25 @@ class Prover {
     };
     using detail::Builtin;
     switch (op.code) {
-      case Opcode::constant: offer(op.attr); break;
+      case Opcode::constant:
+        offer(op.attr);
+        break;
       case Opcode::builtin:
         switch (static_cast<Builtin>(op.attr)) {
-          case Builtin::unit_pos_x: offer(k_.units[0] - 1); break;
-          case Builtin::unit_pos_y: offer(k_.units[1] - 1); break;
-          case Builtin::unit_pos_z: offer(k_.units[2] - 1); break;
-          case Builtin::unit_pos: offer(k_.unit_count() - 1); break;
-          default: break;
+          case Builtin::unit_pos_x:
+            offer(k_.units[0] - 1);
+            break;
+          case Builtin::unit_pos_y:
+            offer(k_.units[1] - 1);
+            break;
+          case Builtin::unit_pos_z:
+            offer(k_.units[2] - 1);
+            break;
+          case Builtin::unit_pos:
+            offer(k_.unit_count() - 1);
+            break;
+          default:
+            break;
         }
         break;
       case Opcode::cast:
@@ -172,11 +198,14 @@ class Prover {
         break;
       }
       case Opcode::div:
-      case Opcode::shr: offer(of(0)); break;
+      case Opcode::shr:
+        offer(of(0));
+        break;
       case Opcode::for_:
         if (const auto end = largest(k_.arg(v, 1), depth + 1); end && *end > 0) offer(*end - 1);
         break;
-      default: break;
+      default:
+        break;
     }
     return best;
   }
@@ -192,8 +221,7 @@ class Prover {
         if (!most || *most >= k_.shared[memory.index].count) return false;
       } else if (k_.bindings[memory.index].rank == 0) {
         if (!known(at, Opcode::length, memory.index)) return false;
-      } else if (!known(at, Opcode::shape,
-                        memory.index | (static_cast<std::uint64_t>(i) << 32))) {
+      } else if (!known(at, Opcode::shape, memory.index | (static_cast<std::uint64_t>(i) << 32))) {
         return false;
       }
     }
@@ -220,7 +248,9 @@ void count(const Kernel& kernel, RegionId region, bool in_loop, CheckCount& out)
 
 }  // namespace
 
-void prove_bounds(ir::Kernel& kernel) { Prover(kernel).run(); }
+void prove_bounds(ir::Kernel& kernel) {
+  Prover(kernel).run();
+}
 
 CheckCount count_checks(const ir::Kernel& kernel) {
   CheckCount out;

@@ -34,7 +34,8 @@ class Sharer {
       if (row.has(ir::trait_pure)) {
         const auto args = k_.args(v);
         if (row.has(ir::trait_commutative) && args[1] < args[0]) std::swap(args[0], args[1]);
-        Key key{op.code, op.type.elem, op.type.lanes, op.flags, op.attr, {args.begin(), args.end()}};
+        Key key{op.code,  op.type.elem, op.type.lanes,
+                op.flags, op.attr,      {args.begin(), args.end()}};
         const auto [it, first] = known_.emplace(std::move(key), v);
         if (!first) {
           replaced_.replace(v, it->second);
@@ -58,6 +59,8 @@ class Sharer {
 
 }  // namespace
 
-bool share_common(ir::Kernel& kernel) { return Sharer(kernel).run(); }
+bool share_common(ir::Kernel& kernel) {
+  return Sharer(kernel).run();
+}
 
 }  // namespace tessera::passes

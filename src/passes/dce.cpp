@@ -30,8 +30,7 @@ class Remover {
     const Op& op = k_.ops[v];
     if (op.code == Opcode::slot_store) return uses_[k_.arg(v, 0)] == 0;
     if (op.code == Opcode::if_) {
-      return k_.regions[op.region_begin].ops.empty() &&
-             k_.regions[op.region_begin + 1].ops.empty();
+      return k_.regions[op.region_begin].ops.empty() && k_.regions[op.region_begin + 1].ops.empty();
     }
     if (op.code == Opcode::for_) return k_.regions[op.region_begin].ops.empty();
     if (uses_[v] > 0) return false;
@@ -69,6 +68,8 @@ class Remover {
 
 }  // namespace
 
-bool remove_dead(ir::Kernel& kernel) { return Remover(kernel).run(); }
+bool remove_dead(ir::Kernel& kernel) {
+  return Remover(kernel).run();
+}
 
 }  // namespace tessera::passes

@@ -108,15 +108,28 @@ class Folder {
     const auto& u = k_.units;
     const auto value = [&](std::uint64_t n) { return fresh(op.type, n, op.loc); };
     switch (static_cast<Builtin>(op.attr)) {
-      case Builtin::cube_dim_x: return value(u[0]);
-      case Builtin::cube_dim_y: return value(u[1]);
-      case Builtin::cube_dim_z: return value(u[2]);
-      case Builtin::cube_dim: return value(k_.unit_count());
-      case Builtin::unit_pos_x: if (u[0] == 1) return value(0); break;
-      case Builtin::unit_pos_y: if (u[1] == 1) return value(0); break;
-      case Builtin::unit_pos_z: if (u[2] == 1) return value(0); break;
-      case Builtin::unit_pos: if (k_.unit_count() == 1) return value(0); break;
-      default: break;
+      case Builtin::cube_dim_x:
+        return value(u[0]);
+      case Builtin::cube_dim_y:
+        return value(u[1]);
+      case Builtin::cube_dim_z:
+        return value(u[2]);
+      case Builtin::cube_dim:
+        return value(k_.unit_count());
+      case Builtin::unit_pos_x:
+        if (u[0] == 1) return value(0);
+        break;
+      case Builtin::unit_pos_y:
+        if (u[1] == 1) return value(0);
+        break;
+      case Builtin::unit_pos_z:
+        if (u[2] == 1) return value(0);
+        break;
+      case Builtin::unit_pos:
+        if (k_.unit_count() == 1) return value(0);
+        break;
+      default:
+        break;
     }
     return std::nullopt;
   }
@@ -156,7 +169,8 @@ class Folder {
         if (is_constant(a, 0)) return a;
         if (is_constant(b, 0)) return b;
         break;
-      default: break;
+      default:
+        break;
     }
     return std::nullopt;
   }
@@ -169,6 +183,8 @@ class Folder {
 
 }  // namespace
 
-bool fold(ir::Kernel& kernel) { return Folder(kernel).run(); }
+bool fold(ir::Kernel& kernel) {
+  return Folder(kernel).run();
+}
 
 }  // namespace tessera::passes

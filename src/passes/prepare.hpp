@@ -11,8 +11,8 @@ namespace tessera::passes {
 
 /// Canonicalises, folds, shares and removes operations, rejects barriers in non-uniform flow,
 /// proves bounds checks, and fills BindingParam::analysed. On error (CompileFailed with the user's
-/// file and line) the kernel is unusable. Pure; any thread; deterministic. `observer`, if given, sees
-/// the kernel after each pass.
+/// file and line) the kernel is unusable. Pure; any thread; deterministic. `observer`, if given,
+/// sees the kernel after each pass.
 using Observer = void (*)(void* context, std::string_view pass, const ir::Kernel& kernel);
 Status prepare(ir::Kernel& kernel, Observer observer = nullptr, void* context = nullptr);
 

@@ -28,8 +28,11 @@ namespace {
 class Compactor {
  public:
   explicit Compactor(Kernel& kernel)
-      : old_(kernel), values_(kernel.ops.size(), ir::none), locs_(kernel.locs.size(), ir::none),
-        sites_(kernel.sites.size(), ir::none), shared_(kernel.shared.size(), ir::none) {}
+      : old_(kernel),
+        values_(kernel.ops.size(), ir::none),
+        locs_(kernel.locs.size(), ir::none),
+        sites_(kernel.sites.size(), ir::none),
+        shared_(kernel.shared.size(), ir::none) {}
 
   Kernel run() {
     new_.name = old_.name;
@@ -96,15 +99,12 @@ class Compactor {
       new_.ops.push_back(op);
       new_.regions[to].ops.push_back(values_[v]);
       for (int r = 0; r < op.region_count; ++r) {
-        region(old_begin + static_cast<RegionId>(r),
-               op.region_begin + static_cast<RegionId>(r));
+        region(old_begin + static_cast<RegionId>(r), op.region_begin + static_cast<RegionId>(r));
       }
     }
   }
 
-  static bool is_memory(Opcode code) {
-    return code >= Opcode::load && code <= Opcode::atomic_cas;
-  }
+  static bool is_memory(Opcode code) { return code >= Opcode::load && code <= Opcode::atomic_cas; }
 
   Kernel& old_;
   Kernel new_;
@@ -114,6 +114,8 @@ class Compactor {
 
 }  // namespace
 
-void compact(Kernel& kernel) { kernel = Compactor(kernel).run(); }
+void compact(Kernel& kernel) {
+  kernel = Compactor(kernel).run();
+}
 
 }  // namespace tessera::passes

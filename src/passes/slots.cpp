@@ -64,6 +64,8 @@ class Forwarder {
 
 }  // namespace
 
-bool forward_slots(ir::Kernel& kernel) { return Forwarder(kernel).run(); }
+bool forward_slots(ir::Kernel& kernel) {
+  return Forwarder(kernel).run();
+}
 
 }  // namespace tessera::passes

@@ -61,9 +61,13 @@ class Analysis {
     for (const Value v : k_.regions[id].ops) {
       const Op& op = k_.ops[v];
       switch (op.code) {
-        case Opcode::if_: merge(left, flow, branch(v, flow)); break;
+        case Opcode::if_:
+          merge(left, flow, branch(v, flow));
+          break;
         case Opcode::for_:
-        case Opcode::loop: merge(left, flow, loop(v, flow)); break;
+        case Opcode::loop:
+          merge(left, flow, loop(v, flow));
+          break;
         case Opcode::break_unless:
           if (flow.divergent || divergent_[k_.arg(v, 0)]) {
             const Value cause = flow.divergent ? flow.cause : k_.arg(v, 0);
@@ -79,10 +83,15 @@ class Analysis {
         case Opcode::slot_store:
           mark(k_.arg(v, 0), flow.divergent || divergent_[k_.arg(v, 1)]);
           break;
-        case Opcode::slot: break;
-        case Opcode::builtin: mark(v, by_unit(static_cast<detail::Builtin>(op.attr))); break;
+        case Opcode::slot:
+          break;
+        case Opcode::builtin:
+          mark(v, by_unit(static_cast<detail::Builtin>(op.attr)));
+          break;
         case Opcode::sync_cube:
-        case Opcode::uniform_load: barrier(v, flow); break;
+        case Opcode::uniform_load:
+          barrier(v, flow);
+          break;
         default:
           mark(v, ir::info(op.code).has(ir::trait_pure) || op.code == Opcode::slot_load
                       ? any_operand(v)
@@ -156,6 +165,8 @@ class Analysis {
 
 }  // namespace
 
-Status check_uniformity(const ir::Kernel& kernel) { return Analysis(kernel).run(); }
+Status check_uniformity(const ir::Kernel& kernel) {
+  return Analysis(kernel).run();
+}
 
 }  // namespace tessera::passes

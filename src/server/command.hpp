@@ -28,7 +28,7 @@ struct Binding {
   AllocationId allocation;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  Access access = Access::none;     // declared
+  Access access = Access::none;      // declared
   std::uint8_t alias_of = no_alias;  // an earlier binding of the launch that it stands for
   std::uint8_t pad[6] = {};
 };
@@ -36,7 +36,15 @@ struct Binding {
 enum class CommandKind : std::uint8_t {
   pad,      // fills the end of the ring
   spilled,  // the command lies outside the ring
-  alloc, upload, fill, copy, launch, read, sync, fail, flush,
+  alloc,
+  upload,
+  fill,
+  copy,
+  launch,
+  read,
+  sync,
+  fail,
+  flush,
 };
 
 struct CommandHeader {

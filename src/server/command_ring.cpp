@@ -9,7 +9,9 @@ namespace {
 constexpr std::size_t cell_bytes = 64;
 constexpr std::size_t spill_bytes = 1024;
 
-std::size_t cells_for(std::size_t bytes) { return (bytes + cell_bytes - 1) / cell_bytes; }
+std::size_t cells_for(std::size_t bytes) {
+  return (bytes + cell_bytes - 1) / cell_bytes;
+}
 
 }  // namespace
 

@@ -21,7 +21,9 @@ Executor::Executor(driver::Driver& driver, Loader& loader, Shared& shared,
       ring_(config.ring_cells),
       thread_([this] { work(); }) {}
 
-Executor::~Executor() { stop(); }
+Executor::~Executor() {
+  stop();
+}
 
 void Executor::stop() {
   {
@@ -85,7 +87,9 @@ void Executor::wake() {
 void Executor::notify() {
   if (!is_parked_.load(std::memory_order_seq_cst)) return;
   // Taking the lock orders this after the thread's last look at the ring.
-  { const std::lock_guard lock(parking_); }
+  {
+    const std::lock_guard lock(parking_);
+  }
   parked_.notify_one();
 }
 

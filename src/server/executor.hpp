@@ -23,8 +23,8 @@ namespace tessera::server {
 
 struct ExecutorConfig {
   std::size_t ring_cells = 4096;
-  std::uint32_t log_limit = 16384;                   // entries of the in-flight log
-  std::uint64_t staging_limit = 512u << 20;          // bytes of host memory held for uploads
+  std::uint32_t log_limit = 16384;           // entries of the in-flight log
+  std::uint64_t staging_limit = 512u << 20;  // bytes of host memory held for uploads
 };
 
 class Executor {

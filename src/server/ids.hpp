@@ -14,10 +14,10 @@ struct AllocationId {
   friend constexpr bool operator==(AllocationId, AllocationId) = default;
 };
 
-using StreamId = std::uint64_t;    // 0 is the device's default stream
-using KernelRef = std::uint32_t;   // a registered kernel
-using PendingId = std::uint32_t;   // a read or sync that somebody waits for
-using StagingId = std::uint32_t;   // host bytes that the device will read
-using ErrorId = std::uint32_t;     // a failure found before the command was formed
+using StreamId = std::uint64_t;   // 0 is the device's default stream
+using KernelRef = std::uint32_t;  // a registered kernel
+using PendingId = std::uint32_t;  // a read or sync that somebody waits for
+using StagingId = std::uint32_t;  // host bytes that the device will read
+using ErrorId = std::uint32_t;    // a failure found before the command was formed
 
 }  // namespace tessera::server

@@ -35,19 +35,36 @@ void Server::execute(const CommandHeader& command) {
 
 void Server::dispatch(const CommandHeader& command) {
   switch (command.kind) {
-    case CommandKind::alloc: run(as<AllocCommand>(command)); break;
-    case CommandKind::upload: run(as<UploadCommand>(command)); break;
-    case CommandKind::fill: run(as<FillCommand>(command)); break;
-    case CommandKind::copy: run(as<CopyCommand>(command)); break;
+    case CommandKind::alloc:
+      run(as<AllocCommand>(command));
+      break;
+    case CommandKind::upload:
+      run(as<UploadCommand>(command));
+      break;
+    case CommandKind::fill:
+      run(as<FillCommand>(command));
+      break;
+    case CommandKind::copy:
+      run(as<CopyCommand>(command));
+      break;
     case CommandKind::launch:
       if (!run(as<LaunchCommand>(command))) park(command);
       break;
-    case CommandKind::read: run(as<ReadCommand>(command)); break;
-    case CommandKind::sync: run(as<SyncCommand>(command)); break;
-    case CommandKind::fail: run(as<FailCommand>(command)); break;
-    case CommandKind::flush: (void)ordering_.submit_all(); break;
+    case CommandKind::read:
+      run(as<ReadCommand>(command));
+      break;
+    case CommandKind::sync:
+      run(as<SyncCommand>(command));
+      break;
+    case CommandKind::fail:
+      run(as<FailCommand>(command));
+      break;
+    case CommandKind::flush:
+      (void)ordering_.submit_all();
+      break;
     case CommandKind::pad:
-    case CommandKind::spilled: break;  // the ring keeps these to itself
+    case CommandKind::spilled:
+      break;  // the ring keeps these to itself
   }
 }
 
@@ -98,8 +115,12 @@ void Server::forget(Allocation& a) {
 template <class F>
 void Server::each_binding(const CommandHeader& command, F&& f) {
   switch (command.kind) {
-    case CommandKind::upload: f(as<UploadCommand>(command).to); break;
-    case CommandKind::fill: f(as<FillCommand>(command).to); break;
+    case CommandKind::upload:
+      f(as<UploadCommand>(command).to);
+      break;
+    case CommandKind::fill:
+      f(as<FillCommand>(command).to);
+      break;
     case CommandKind::copy:
       f(as<CopyCommand>(command).from);
       f(as<CopyCommand>(command).to);
@@ -116,7 +137,8 @@ void Server::each_binding(const CommandHeader& command, F&& f) {
     case CommandKind::fail:
       for (const Binding& b : bindings_of(as<FailCommand>(command))) f(b);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -178,7 +200,9 @@ void Server::unpark() {
   }
 }
 
-std::optional<Error> Server::check(const Binding& binding) { return failures_.check(binding); }
+std::optional<Error> Server::check(const Binding& binding) {
+  return failures_.check(binding);
+}
 
 std::optional<Error> Server::earliest_failure(std::optional<StreamId> stream) {
   return failures_.earliest(stream);

@@ -32,7 +32,7 @@ namespace tessera::server {
 
 struct ServerConfig {
   std::uint32_t max_streams = 8;
-  std::uint32_t submit_every = 32;           // launches
+  std::uint32_t submit_every = 32;  // launches
   std::uint64_t page_bytes = 32u << 20;
 };
 

@@ -24,8 +24,8 @@ LoadedVariant& Server::count_guard() {
     Result<ir::Kernel> kernel = make_count_guard();
     // A fixed kernel: its tracing cannot fail where the tests have passed.
     if (kernel) (void)passes::prepare(*kernel);
-    count_guard_ = loader_.add(std::make_shared<const ir::Kernel>(
-        kernel ? *std::move(kernel) : ir::Kernel()));
+    count_guard_ =
+        loader_.add(std::make_shared<const ir::Kernel>(kernel ? *std::move(kernel) : ir::Kernel()));
   }
   driver::Variant variant;
   variant.writable = driver_.properties().one_access_per_page ? 0b11 : 0b10;
@@ -35,8 +35,7 @@ LoadedVariant& Server::count_guard() {
 Status Server::make_count_page() {
   if (counts_block_.bytes > 0) return {};
   const std::uint64_t stride = std::max<std::uint64_t>(driver_.properties().offset_alignment, 16);
-  Result<driver::PageId> page =
-      driver_.allocate(driver::PageKind::counts, count_slots * stride);
+  Result<driver::PageId> page = driver_.allocate(driver::PageKind::counts, count_slots * stride);
   if (!page) return page.error();
   counts_block_.page = *page;
   counts_block_.bytes = count_slots * stride;
@@ -49,8 +48,7 @@ Result<driver::Region> Server::enqueue_guard(const LaunchCommand& command, Queue
   const std::uint64_t stride = counts_block_.bytes / count_slots;
   const driver::Region slot{counts_block_.page, (next_count_++ % count_slots) * stride,
                             count_bytes};
-  const Touch touched[2] = {touch(command.count, true, false),
-                            {&counts_block_, slot, false, true}};
+  const Touch touched[2] = {touch(command.count, true, false), {&counts_block_, slot, false, true}};
   if (Status s = ordering_.before(queue, touched); !s) return s.error();
 
   const driver::Region bindings[2] = {touched[0].region, slot};
@@ -66,8 +64,8 @@ Result<driver::Region> Server::enqueue_guard(const LaunchCommand& command, Queue
   entry.stream = command.header.stream;
   entry.site = command.header.site;
   entry.kernel = *count_guard_;
-  entry.reads.push_back({command.count.allocation, command.count.offset,
-                         command.count.offset + command.count.bytes});
+  entry.reads.push_back(
+      {command.count.allocation, command.count.offset, command.count.offset + command.count.bytes});
   entry.writes.push_back({counts_allocation, slot.offset, slot.offset + slot.bytes});
   entry.parameters.assign(std::begin(parameters), std::end(parameters));
   entry.bound = {command.count.allocation, counts_allocation};

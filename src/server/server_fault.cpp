@@ -23,8 +23,8 @@ Error Server::explain_fault(const LogEntry& entry, const driver::FaultWord& word
     return Error(ErrorKind::KernelFault, std::move(sentence), entry.site).with_kernel(kernel.name);
   };
   if (word.site >= kernel.sites.size()) {
-    return finish(fmt::format("Kernel {} reported a fault of no known place ({}).", kernel.name,
-                              word.site));
+    return finish(
+        fmt::format("Kernel {} reported a fault of no known place ({}).", kernel.name, word.site));
   }
   const ir::Site& site = kernel.sites[word.site];
   const ir::Loc& loc = kernel.locs[site.loc];
@@ -38,8 +38,8 @@ Error Server::explain_fault(const LogEntry& entry, const driver::FaultWord& word
                                                                    : "changed";
   if (site.memory.shared) {
     return finish(fmt::format("Kernel {} {} element {} of a shared block of {} elements at {}.",
-                              kernel.name, verb, word.index,
-                              kernel.shared[site.memory.index].count, at));
+                              kernel.name, verb, word.index, kernel.shared[site.memory.index].count,
+                              at));
   }
   const std::uint32_t index = site.memory.index;
   const ir::BindingParam& binding = kernel.bindings[index];

@@ -42,8 +42,7 @@ std::optional<Error> Server::first_failed_input(const LaunchCommand& command) {
   return failures_.check(command.count);
 }
 
-driver::Variant Server::variant_for(const LaunchCommand& command,
-                                    const KernelEntry& kernel) const {
+driver::Variant Server::variant_for(const LaunchCommand& command, const KernelEntry& kernel) const {
   const driver::Properties& device = driver_.properties();
   driver::Variant variant;
   variant.folded = command.dynamic == 0 && needs_folding(command.cubes, device.max_cubes);
@@ -115,9 +114,8 @@ bool Server::run(const LaunchCommand& command) {
   WriteScope scope(failures_, writes_, command.header.stream, name, command.header.site);
   const auto failed = [&](const Error& error) {
     unused_slots();
-    scope.fail(error.with_kernel(name).with_context(
-        fmt::format("launching kernel {} at {}:{}", name, command.header.site.file,
-                    command.header.site.line)));
+    scope.fail(error.with_kernel(name).with_context(fmt::format(
+        "launching kernel {} at {}:{}", name, command.header.site.file, command.header.site.line)));
   };
   if (state == State::failed) {
     failed(*variant.error);

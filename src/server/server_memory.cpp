@@ -16,9 +16,9 @@ void Server::run(const AllocCommand& command) {
     if (trim() > 0) block = pool_.take(command.bytes);
   }
   if (!block) {
-    a.never = block.error().with_context(fmt::format("allocating {} bytes at {}:{}", command.bytes,
-                                                     command.header.site.file,
-                                                     command.header.site.line));
+    a.never =
+        block.error().with_context(fmt::format("allocating {} bytes at {}:{}", command.bytes,
+                                               command.header.site.file, command.header.site.line));
     return;
   }
   a.block = *block;
@@ -67,8 +67,8 @@ void Server::write_operation(OpKind kind, const CommandHeader& header, const Bin
   Result<driver::Ticket> ticket =
       ordered ? enqueue(queue, touched[1].region, touched[0].region) : ordered.error();
   if (!ticket) {
-    scope.fail(ticket.error().with_context(
-        fmt::format("enqueueing the {} issued at {}:{}", what, header.site.file, header.site.line)));
+    scope.fail(ticket.error().with_context(fmt::format("enqueueing the {} issued at {}:{}", what,
+                                                       header.site.file, header.site.line)));
     return end_staging();
   }
   ordering_.after(queue, *ticket, touches);
@@ -97,8 +97,7 @@ void Server::run(const UploadCommand& command) {
 }
 
 void Server::run(const FillCommand& command) {
-  write_operation(OpKind::fill, command.header, command.to, nullptr, "fill",
-                  LogEntry::no_staging,
+  write_operation(OpKind::fill, command.header, command.to, nullptr, "fill", LogEntry::no_staging,
                   [&](QueueId queue, const driver::Region&, const driver::Region& to) {
                     return driver_.fill(queue, to, command.pattern,
                                         static_cast<int>(command.width));

@@ -10,9 +10,8 @@ void Server::run(const ReadCommand& command) {
   const std::shared_ptr<PendingState> pending = shared_.pendings.take(command.pending);
   const auto bindings = bindings_of(command);
   const auto finish = [&](const Error& error) {
-    pending->failure = error.with_context(fmt::format("reading it back at {}:{}",
-                                                      command.header.site.file,
-                                                      command.header.site.line));
+    pending->failure = error.with_context(fmt::format(
+        "reading it back at {}:{}", command.header.site.file, command.header.site.line));
     for (const PendingState::Part& part : pending->parts) driver_.drop_read(part.read);
     pending->parts.clear();
     pending->publish();

@@ -16,12 +16,16 @@ int run_config(bool json) {
     fmt::print(stderr, "{}\n", config.error().full());
     return exit_failed;
   }
-  for (const std::string& warning : config->warnings()) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : config->warnings())
+    fmt::print(stderr, "warning: {}\n", warning);
   nlohmann::json list = nlohmann::json::array();
   for (const base::ConfigEntry& e : config->entries()) {
     if (json) {
-      list.push_back({{"key", e.key}, {"variable", e.variable}, {"value", e.value},
-                      {"default", e.standard}, {"source", base::to_string(e.source)},
+      list.push_back({{"key", e.key},
+                      {"variable", e.variable},
+                      {"value", e.value},
+                      {"default", e.standard},
+                      {"source", base::to_string(e.source)},
                       {"description", e.description}});
     } else {
       fmt::print("{:<22} {:<14} {:<12} {:<30} {}\n", e.key, e.value.empty() ? "\"\"" : e.value,
@@ -29,9 +33,10 @@ int run_config(bool json) {
     }
   }
   if (json) {
-    fmt::print("{}\n", nlohmann::json{{"schema", "tessera.config/1"}, {"keys", list},
-                                      {"warnings", config->warnings()}}
-                           .dump(2));
+    fmt::print("{}\n",
+               nlohmann::json{
+                   {"schema", "tessera.config/1"}, {"keys", list}, {"warnings", config->warnings()}}
+                   .dump(2));
   }
   return exit_ok;
 }

@@ -40,7 +40,8 @@ template <class F>
 double milliseconds(F&& f) {
   const auto begin = std::chrono::steady_clock::now();
   f();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
 }
 
 std::string default_input() {
@@ -90,8 +91,8 @@ class Demo {
     if (!picture) return picture.error();
     input_ = mosaic::shrink_to_work_size(*picture);
     if (input_.width != picture->width) {
-      fmt::print(stderr, "{} has {}×{} pixels; the mosaic is made at {}×{}.\n", file, picture->width,
-                 picture->height, input_.width, input_.height);
+      fmt::print(stderr, "{} has {}×{} pixels; the mosaic is made at {}×{}.\n", file,
+                 picture->width, picture->height, input_.width, input_.height);
     }
     crop_ = mosaic::crop(input_, crop_side);
     plan_ = mosaic::make_plan(input_.width, input_.height, options_.stones, full_steps);
@@ -184,7 +185,8 @@ class Demo {
       return;
     }
     const std::string& hash = row.full.empty() ? row.crop : row.full;
-    const std::string ratio = row.full.empty() ? "-" : fmt::format("×{:.2f}", row.warm_ms / control);
+    const std::string ratio =
+        row.full.empty() ? "-" : fmt::format("×{:.2f}", row.warm_ms / control);
     fmt::print("{:<10} {:<32} first {:>8.1f} ms  warm {:>8.1f} ms  {:<7} {:<12} {}\n", row.device,
                row.name.substr(0, 32), row.first_ms, row.warm_ms, ratio,
                hash.empty() ? "-" : hash.substr(0, 12), row.verdict);
@@ -196,7 +198,7 @@ class Demo {
     const auto usable = count([](const Row& r) { return r.unusable.empty(); });
     const auto failed = count([](const Row& r) { return !r.error.empty(); });
     const auto differ = count([](const Row& r) { return r.verdict == "DIFFERENT"; });
-    int status = usable == 0 ? exit_nothing_usable
+    int status = usable == 0  ? exit_nothing_usable
                  : failed > 0 ? exit_failed
                  : differ > 0 ? exit_results_differ
                               : exit_ok;
@@ -211,13 +213,15 @@ class Demo {
         files.push_back(file);
       }
     } else if (failed > 0) {
-      fmt::print(stderr, "No picture was written: what a failed kernel should have made is void.\n");
+      fmt::print(stderr,
+                 "No picture was written: what a failed kernel should have made is void.\n");
     }
     if (options_.json) {
       print_json(files);
     } else {
       for (const std::string& file : files) fmt::print(stderr, "wrote {}\n", file);
-      if (status == exit_ok && isatty(STDOUT_FILENO) != 0) fmt::print("{}", mosaic::preview(result_, 72));
+      if (status == exit_ok && isatty(STDOUT_FILENO) != 0)
+        fmt::print("{}", mosaic::preview(result_, 72));
     }
     return status;
   }
@@ -257,6 +261,8 @@ class Demo {
 
 }  // namespace
 
-int run_demo(const DemoOptions& options) { return Demo(options).run(); }
+int run_demo(const DemoOptions& options) {
+  return Demo(options).run();
+}
 
 }  // namespace tessera::tools

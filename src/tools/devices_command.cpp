@@ -17,8 +17,12 @@ int run_devices(bool json) {
   if (json) {
     nlohmann::json list = nlohmann::json::array();
     for (const DeviceInfo& d : found) {
-      list.push_back({{"spec", d.spec}, {"driver", d.driver}, {"name", d.name}, {"kind", d.kind},
-                      {"detail", d.detail}, {"unusable", d.unusable}});
+      list.push_back({{"spec", d.spec},
+                      {"driver", d.driver},
+                      {"name", d.name},
+                      {"kind", d.kind},
+                      {"detail", d.detail},
+                      {"unusable", d.unusable}});
     }
     fmt::print("{}\n", nlohmann::json{{"schema", "tessera.devices/1"}, {"devices", list}}.dump(2));
   } else {

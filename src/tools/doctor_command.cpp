@@ -23,7 +23,9 @@ struct Finding {
 };
 
 void twice(In<u32> x, Out<u32> y) {
-  TESSERA_IF(absolute_pos < x.len()) { y[absolute_pos] = x[absolute_pos] * 2; }
+  TESSERA_IF(absolute_pos < x.len()) {
+    y[absolute_pos] = x[absolute_pos] * 2;
+  }
 }
 
 Finding try_device(const DeviceInfo& info) {
@@ -61,19 +63,20 @@ Finding try_device(const DeviceInfo& info) {
 std::vector<Finding> examine() {
   std::vector<Finding> out;
   const Result<base::Config> config = base::load_config({});
-  out.push_back({"configuration", config.has_value(),
-                 config ? fmt::format("{} warnings", config->warnings().size())
-                        : config.error().message(),
-                 config ? "" : "correct the value that the sentence names"});
+  out.push_back(
+      {"configuration", config.has_value(),
+       config ? fmt::format("{} warnings", config->warnings().size()) : config.error().message(),
+       config ? "" : "correct the value that the sentence names"});
   if (!config) return out;
   driver::WebgpuOptions options{config->text("webgpu.library"), config->text("vulkan.drivers")};
   const Result<const wg::Api*> api = wg::open_api(options.library);
   out.push_back({"WebGPU library", api.has_value(), api ? (*api)->path : api.error().message(),
                  api ? "" : "run ./dev setup, or name a library with TESSERA_WEBGPU_LIBRARY"});
   const std::vector<std::string> manifests = driver::find_manifests(options);
-  out.push_back({"Vulkan drivers", !manifests.empty(),
-                 fmt::format("{} manifests: {}", manifests.size(), fmt::join(manifests, ", ")),
-                 manifests.empty() ? "install a GPU driver, or run ./dev setup for software ones" : ""});
+  out.push_back(
+      {"Vulkan drivers", !manifests.empty(),
+       fmt::format("{} manifests: {}", manifests.size(), fmt::join(manifests, ", ")),
+       manifests.empty() ? "install a GPU driver, or run ./dev setup for software ones" : ""});
   for (const DeviceInfo& info : devices()) out.push_back(try_device(info));
   return out;
 }
@@ -93,7 +96,8 @@ int run_doctor(bool json) {
       if (!f.mend.empty()) fmt::print("     -> {}\n", f.mend);
     }
   }
-  if (json) fmt::print("{}\n", nlohmann::json{{"schema", "tessera.doctor/1"}, {"findings", list}}.dump(2));
+  if (json)
+    fmt::print("{}\n", nlohmann::json{{"schema", "tessera.doctor/1"}, {"findings", list}}.dump(2));
   return device_works ? exit_ok : exit_nothing_usable;
 }
 

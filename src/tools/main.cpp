@@ -21,13 +21,17 @@ int main(int argc, char** argv) {
   DemoOptions options;
   CLI::App* demo = app.add_subcommand("demo", "Run a demonstration");
   demo->require_subcommand(1);
-  CLI::App* mosaic = demo->add_subcommand("mosaic", "Make a photograph a stone mosaic on every device");
-  mosaic->add_option("--input", options.input, "PNG or JPEG; default: the photograph that comes along");
+  CLI::App* mosaic =
+      demo->add_subcommand("mosaic", "Make a photograph a stone mosaic on every device");
+  mosaic->add_option("--input", options.input,
+                     "PNG or JPEG; default: the photograph that comes along");
   mosaic->add_option("--output-dir", options.output_dir, "Folder for mosaic.png and compare.png");
   mosaic->add_option("--stones", options.stones, "How many stones")->check(CLI::Range(1, 1000000));
-  mosaic->add_option("--device", options.devices, "Only these devices (as tessera devices names them)");
+  mosaic->add_option("--device", options.devices,
+                     "Only these devices (as tessera devices names them)");
   mosaic->add_flag("--json", options.json, "Print one JSON object");
-  mosaic->add_flag("--break", options.broken, "Take one guard out of one kernel and see what is said");
+  mosaic->add_flag("--break", options.broken,
+                   "Take one guard out of one kernel and see what is said");
   mosaic->add_flag("--source", options.source, "Print the kernels' generated code");
 
   try {

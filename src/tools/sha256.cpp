@@ -36,7 +36,8 @@ struct Constants {
 void block(const std::byte* data, std::array<std::uint32_t, 8>& state, const Constants& c) {
   std::array<std::uint32_t, 64> w{};
   for (std::size_t i = 0; i < 16; ++i) {
-    for (std::size_t b = 0; b < 4; ++b) w[i] = (w[i] << 8) | static_cast<std::uint32_t>(data[4 * i + b]);
+    for (std::size_t b = 0; b < 4; ++b)
+      w[i] = (w[i] << 8) | static_cast<std::uint32_t>(data[4 * i + b]);
   }
   for (std::size_t i = 16; i < 64; ++i) {
     const std::uint32_t a = w[i - 15], b = w[i - 2];
@@ -67,7 +68,8 @@ std::string sha256(std::span<const std::byte> bytes) {
   tail.push_back(std::byte{0x80});
   while (tail.size() % 64 != 56) tail.push_back(std::byte{0});
   const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
-  for (int shift = 56; shift >= 0; shift -= 8) tail.push_back(static_cast<std::byte>(bits >> shift));
+  for (int shift = 56; shift >= 0; shift -= 8)
+    tail.push_back(static_cast<std::byte>(bits >> shift));
   for (at = 0; at < tail.size(); at += 64) block(tail.data() + at, state, constants);
   std::string out;
   for (const std::uint32_t word : state) out += fmt::format("{:08x}", word);

@@ -6,7 +6,9 @@
 namespace tessera::tools {
 namespace {
 
-std::string of(const std::string& text) { return sha256(std::as_bytes(std::span(text))); }
+std::string of(const std::string& text) {
+  return sha256(std::as_bytes(std::span(text)));
+}
 
 // The examples of FIPS 180-4 and of its test vectors.
 TEST(Sha256, KnownAnswers) {

@@ -7,6 +7,8 @@
 
 using namespace tessera;
 
-void kernel(InOut<Atomic<f32>> x) { x[0].fetch_add(1.f); }
+void kernel(InOut<Atomic<f32>> x) {
+  x[0].fetch_add(1.f);
+}
 using Instance = Atomic<f32>;
 inline constexpr Instance instance{};

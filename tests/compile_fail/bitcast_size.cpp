@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(In<f32> x, Out<f64> y) { y[0] = bitcast<f64>(x[0]); }
+void kernel(In<f32> x, Out<f64> y) {
+  y[0] = bitcast<f64>(x[0]);
+}

@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(In<u32> x) { check(x[0], "message"); }
+void kernel(In<u32> x) {
+  check(x[0], "message");
+}

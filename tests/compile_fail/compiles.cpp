@@ -10,9 +10,15 @@ using namespace tessera;
 void kernel(In<f32> x, InOut<u32> n, InOut<Atomic<u32>> a, TensorIn<f32> t, Out<f32> y,
             Scalar<f32> s, Const<std::uint32_t> c) {
   Var<f32> v = x[0] + cast<f32>(n[0]);
-  $if(v > 0.f && x.len() > c) { y[unit_pos] = select(v > s, t(0, 1), exp(v)); }
-  $else { y[unit_pos] = 2; }
-  $while(v < 3.f) { v += 1; }
+  $if(v > 0.f && x.len() > c) {
+    y[unit_pos] = select(v > s, t(0, 1), exp(v));
+  }
+  $else {
+    y[unit_pos] = 2;
+  }
+  $while(v < 3.f) {
+    v += 1;
+  }
   for (auto i : range(n[0], x.len(), 2)) n[i] += 1;
   a[0].fetch_add(1);
   check(n[0] < 10, "message");

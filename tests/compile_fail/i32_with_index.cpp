@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(In<i32> x, Out<u32> y) { y[x[0] + unit_pos] = 1; }
+void kernel(In<i32> x, Out<u32> y) {
+  y[x[0] + unit_pos] = 1;
+}

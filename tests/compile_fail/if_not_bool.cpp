@@ -8,5 +8,7 @@
 using namespace tessera;
 
 void kernel(In<u32> x, Out<f32> y) {
-  $if(x[0]) { y[0] = 1; }
+  $if(x[0]) {
+    y[0] = 1;
+  }
 }

@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(In<i32> x, In<u32> n, Out<u32> y) { y[0] = min(x[0], n[0]); }
+void kernel(In<i32> x, In<u32> n, Out<u32> y) {
+  y[0] = min(x[0], n[0]);
+}

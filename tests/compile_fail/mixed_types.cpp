@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(In<f32> x, In<u32> n, Out<f32> y) { y[0] = x[0] + n[0]; }
+void kernel(In<f32> x, In<u32> n, Out<f32> y) {
+  y[0] = x[0] + n[0];
+}

@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(InOut<Atomic<u32>> x) { x[0] = 1u; }
+void kernel(InOut<Atomic<u32>> x) {
+  x[0] = 1u;
+}

@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(In<f32> x, Out<f32> y) { y[0] = y[1] + x[0]; }
+void kernel(In<f32> x, Out<f32> y) {
+  y[0] = y[1] + x[0];
+}

@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(In<i32> x, Out<i32> y) { y[0] = x[x[0]]; }
+void kernel(In<i32> x, Out<i32> y) {
+  y[0] = x[x[0]];
+}

@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(In<f32> x, Out<f32> y) { y[0] = x[0] > 0.f ? 1.f : 2.f; }
+void kernel(In<f32> x, Out<f32> y) {
+  y[0] = x[0] > 0.f ? 1.f : 2.f;
+}

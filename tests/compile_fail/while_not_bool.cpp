@@ -8,5 +8,7 @@
 using namespace tessera;
 
 void kernel(In<f32> x, Out<f32> y) {
-  $while(x[0]) { y[0] = 1; }
+  $while(x[0]) {
+    y[0] = 1;
+  }
 }

@@ -7,4 +7,6 @@
 
 using namespace tessera;
 
-void kernel(In<f32> x) { x[0] = 1.f; }
+void kernel(In<f32> x) {
+  x[0] = 1.f;
+}

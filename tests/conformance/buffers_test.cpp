@@ -72,7 +72,9 @@ TEST_P(Buffers, LargeUploadsAreMovedAndWhole) {
 }
 
 void bump(InOut<u32> x) {
-  $if(absolute_pos < x.len()) { x[absolute_pos] += 1; }
+  $if(absolute_pos < x.len()) {
+    x[absolute_pos] += 1;
+  }
 }
 
 TEST_P(Buffers, WritesAndLaunchesOfOneBufferKeepTheirOrder) {
@@ -116,7 +118,9 @@ TEST_P(Buffers, PendingWaitsWithoutConsuming) {
   EXPECT_TRUE(pending.wait_for(std::chrono::seconds(20)));
   EXPECT_TRUE(pending.ready());
   EXPECT_EQ(std::move(pending).get().value(), std::vector<u32>(10, 4));
-  { auto dropped = device().full<u32>(10, 4u).download(); }
+  {
+    auto dropped = device().full<u32>(10, 4u).download();
+  }
   EXPECT_EQ(read(device().full<u32>(10, 5u)), std::vector<u32>(10, 5));
 }
 

@@ -16,26 +16,32 @@ class Failures : public OnDevice {
 };
 TESSERA_ON_DEVICES(Failures);
 
-void reads_past(In<u32> x, Out<u32> y) { y[absolute_pos] = x[absolute_pos + 1]; }
+constexpr u32 reads_past_line = __LINE__ + 1;
+void reads_past(In<u32> x, Out<u32> y) {
+  y[absolute_pos] = x[absolute_pos + 1];
+}
 void plus_one(In<u32> x, Out<u32> y) {
-  $if(absolute_pos < y.len()) { y[absolute_pos] = x.load_or(absolute_pos, 0u) + 1; }
+  $if(absolute_pos < y.len()) {
+    y[absolute_pos] = x.load_or(absolute_pos, 0u) + 1;
+  }
 }
 void checks(In<u32> x, Out<u32> y) {
   check(x[absolute_pos] < 100, "values are below 100");
   y[absolute_pos] = x[absolute_pos];
 }
-void writes_past(Out<u32> y) { y[absolute_pos + 1] = 7u; }
+void writes_past(Out<u32> y) {
+  y[absolute_pos + 1] = 7u;
+}
 
 TEST_P(Failures, FaultNamesKernelElementBufferAndLine) {
   const auto x = up(std::vector<u32>(8, 1)), y = poisoned(8);
   x.label("input");
   launch<reads_past>(device(), Grid({1, 1, 1}, {8, 1, 1}), x, y);
-  const u32 line = 21;
   const Error root = root_of(y);
   EXPECT_EQ(root.kind(), ErrorKind::KernelFault);
-  for (const std::string& part : {std::string("reads_past"), std::string("element 8"),
-                                  std::string("\"input\""), std::string("8 elements"),
-                                  "failures_test.cpp:" + std::to_string(line)}) {
+  for (const std::string& part :
+       {std::string("reads_past"), std::string("element 8"), std::string("\"input\""),
+        std::string("8 elements"), "failures_test.cpp:" + std::to_string(reads_past_line)}) {
     EXPECT_NE(root.message().find(part), std::string::npos) << part << " in " << root.message();
   }
   EXPECT_EQ(read(x), std::vector<u32>(8, 1));  // nobody else notices
@@ -93,7 +99,9 @@ TEST_P(Failures, ClaimsKnowTheirBytes) {
 TEST_P(Failures, KernelsThatDoNotTraceFailTheirOutputs) {
   const auto y = poisoned(4);
   const auto kernel = [](Out<u32> out) {
-    $if(unit_pos < 2) { sync_cube(); }
+    $if(unit_pos < 2) {
+      sync_cube();
+    }
     out[unit_pos] = 1u;
   };
   EXPECT_FALSE(launch(device(), Grid({1, 1, 1}, {4, 1, 1}), kernel, y).status());
@@ -119,6 +127,7 @@ TEST_P(Failures, SyncReportsTheEarliestClaimAndConsumesNothing) {
   EXPECT_EQ(stream.sync().error().kind(), ErrorKind::KernelFault);
   EXPECT_FALSE(y.status());
   y.fill(1);
+  EXPECT_EQ(read(y), std::vector<u32>(8, 1));
   EXPECT_TRUE(y.status());
 }
 

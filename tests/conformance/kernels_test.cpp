@@ -34,7 +34,9 @@ TEST_P(Kernels, AbsolutePositionsCountTheGrid) {
 }
 
 void saxpy4(In<Vec<f32, 4>> x, InOut<Vec<f32, 4>> y, Scalar<f32> a) {
-  $if(absolute_pos < y.len()) { y[absolute_pos] = a * x[absolute_pos] + y[absolute_pos]; }
+  $if(absolute_pos < y.len()) {
+    y[absolute_pos] = a * x[absolute_pos] + y[absolute_pos];
+  }
 }
 
 TEST_P(Kernels, VectorsOfFour) {
@@ -59,7 +61,9 @@ void matmul(TensorIn<f32> a, TensorIn<f32> b, TensorOut<f32> c, Const<u32> tile)
     for (u32 k = 0; k < tile; ++k) sum = sum + ta(ty, k) * tb(k, tx);
     sync_cube();
   }
-  $if(row < c.shape(0) && column < c.shape(1)) { c(row, column) = sum; }
+  $if(row < c.shape(0) && column < c.shape(1)) {
+    c(row, column) = sum;
+  }
 }
 
 TEST_P(Kernels, TiledMatmulOfOddSizes) {
@@ -101,20 +105,36 @@ TEST_P(Kernels, TransposedViewsUseTheirStrides) {
 
 void flow(Out<u32> out) {
   const Expr<u32> i = cast<u32>(absolute_pos);
-  $if(absolute_pos >= out.len()) { $return; }
+  $if(absolute_pos >= out.len()) {
+    $return;
+  }
   Var<u32> v = 0u;
-  $if(i % 4 == 0) { v = 100u; }
-  $elif(i % 4 == 1) { v = 200u; }
-  $elif(i % 4 == 2) { v = 300u; }
-  $else { v = 400u; }
+  $if(i % 4 == 0) {
+    v = 100u;
+  }
+  $elif(i % 4 == 1) {
+    v = 200u;
+  }
+  $elif(i % 4 == 2) {
+    v = 300u;
+  }
+  $else {
+    v = 400u;
+  }
   for (auto k : range(Expr<u32>(3u), i, 5u)) {
-    $if(k > 40) { $break; }
+    $if(k > 40) {
+      $break;
+    }
     v += k;
   }
   Var<u32> n = i;
   $while(n != 1 && n != 0) {
-    $if(n % 2 == 0) { n = n / 2; }
-    $else { n = n * 3 + 1; }
+    $if(n % 2 == 0) {
+      n = n / 2;
+    }
+    $else {
+      n = n * 3 + 1;
+    }
     v += 1;
   }
   out[absolute_pos] = v;
@@ -159,10 +179,14 @@ void histogram(In<u32> keys, InOut<Atomic<u32>> bins, Const<u32> count) {
   sync_cube();
   for (auto i : range(absolute_pos, keys.len(), cube_count * cube_dim)) {
     const auto key = keys[i];
-    $if(key < static_cast<u32>(count)) { local[key].fetch_add(1); }
+    $if(key < static_cast<u32>(count)) {
+      local[key].fetch_add(1);
+    }
   }
   sync_cube();
-  for (auto b : range(unit_pos, count, cube_dim)) { bins[b].fetch_add(local[b].load()); }
+  for (auto b : range(unit_pos, count, cube_dim)) {
+    bins[b].fetch_add(local[b].load());
+  }
 }
 
 TEST_P(Kernels, HistogramWithSharedAtomics) {
@@ -199,7 +223,9 @@ TEST_P(Kernels, EveryAtomicGivesTheOldValue) {
 }
 
 void in_place(In<u32> x, Out<u32> y) {
-  $if(absolute_pos < x.len()) { y[absolute_pos] = x[absolute_pos] * 2 + 1; }
+  $if(absolute_pos < x.len()) {
+    y[absolute_pos] = x[absolute_pos] * 2 + 1;
+  }
 }
 
 TEST_P(Kernels, AliasWorksInPlaceAndOverlapIsRefused) {
@@ -220,7 +246,9 @@ TEST_P(Kernels, AliasWorksInPlaceAndOverlapIsRefused) {
 }
 
 void add(In<u32> a, In<u32> b, Out<u32> c) {
-  $if(absolute_pos < c.len()) { c[absolute_pos] = a[absolute_pos] + b[absolute_pos]; }
+  $if(absolute_pos < c.len()) {
+    c[absolute_pos] = a[absolute_pos] + b[absolute_pos];
+  }
 }
 
 TEST_P(Kernels, OneBufferMayBeReadTwice) {
@@ -257,15 +285,19 @@ TEST_P(Kernels, MapAndReduce) {
   EXPECT_EQ(read(reduce(device(), ops::min, b))[0], *std::min_element(n.begin(), n.end()));
   const auto none = device().alloc<f32>(0);
   EXPECT_EQ(read(reduce(device(), ops::sum, none))[0], 0.0f);
-  EXPECT_EQ(reduce(device(), ops::max, none).to_vector().error().kind(), ErrorKind::InvalidArgument);
+  EXPECT_EQ(reduce(device(), ops::max, none).to_vector().error().kind(),
+            ErrorKind::InvalidArgument);
 }
 
-void dynamic_fill(Out<u32> out) { out[absolute_pos] = cast<u32>(cube_count.x) * 1000 + cast<u32>(absolute_pos); }
+void dynamic_fill(Out<u32> out) {
+  out[absolute_pos] = cast<u32>(cube_count.x) * 1000 + cast<u32>(absolute_pos);
+}
 
 TEST_P(Kernels, DynamicCubeCount) {
   const auto count = up(std::vector<u32>{3, 1, 1});
   const auto out = poisoned(40);
-  EXPECT_TRUE(launch<dynamic_fill>(device(), DynamicGrid{count, {8, 1, 1}, {5, 1, 1}}, out).status());
+  EXPECT_TRUE(
+      launch<dynamic_fill>(device(), DynamicGrid{count, {8, 1, 1}, {5, 1, 1}}, out).status());
   const auto got = read(out);
   for (u32 i = 0; i < 24; ++i) ASSERT_EQ(got[i], 3000 + i);
   for (u32 i = 24; i < 40; ++i) ASSERT_EQ(got[i], 0xdeadbeefu);

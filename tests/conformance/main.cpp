@@ -32,7 +32,8 @@ const Device& device_of(const std::string& spec) {
 
 std::string test_name(const testing::TestParamInfo<std::string>& info) {
   std::string name;
-  for (const char c : info.param) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  for (const char c : info.param)
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return name;
 }
 
@@ -116,7 +117,8 @@ int main(int argc, char** argv) {
   if (specs().empty()) {
     std::fprintf(stderr, "No device of the driver \"%s\" can be used here:\n", driver.c_str());
     for (const DeviceInfo& d : devices()) {
-      if (d.driver == driver) std::fprintf(stderr, "  %s: %s\n", d.spec.c_str(), d.unusable.c_str());
+      if (d.driver == driver)
+        std::fprintf(stderr, "  %s: %s\n", d.spec.c_str(), d.unusable.c_str());
     }
     return 3;
   }

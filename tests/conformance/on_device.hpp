@@ -43,8 +43,8 @@ class OnDevice : public testing::TestWithParam<std::string> {
   Buffer<f32> poisoned_f32(std::uint64_t n) const { return device().full<f32>(n, -12345.5f); }
 };
 
-#define TESSERA_ON_DEVICES(suite)                                                          \
-  INSTANTIATE_TEST_SUITE_P(Devices, suite, testing::ValuesIn(specs()), test_name);         \
+#define TESSERA_ON_DEVICES(suite)                                                  \
+  INSTANTIATE_TEST_SUITE_P(Devices, suite, testing::ValuesIn(specs()), test_name); \
   GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite)
 
 }  // namespace tessera::conformance

@@ -10,7 +10,9 @@
 using namespace tessera;
 
 static void twice(In<f32> x, Out<f32> y) {
-  TESSERA_IF(absolute_pos < x.len()) { y[absolute_pos] = x[absolute_pos] * 2; }
+  TESSERA_IF(absolute_pos < x.len()) {
+    y[absolute_pos] = x[absolute_pos] * 2;
+  }
 }
 
 int main() {

@@ -47,7 +47,8 @@ i32 floor_mod(i32 a, i32 b) {
 }
 
 TEST_P(Arithmetic, Entry1RemainderOfNegativeNumbers) {
-  std::vector<i32> a = {-1, -5, -768, -769, -1000, 0, 5, 768, 1000, -7, 7, 5, -5, lowest, lowest, 17};
+  std::vector<i32> a = {-1,   -5, -768, -769, -1000, 0,      5,      768,
+                        1000, -7, 7,    5,    -5,    lowest, lowest, 17};
   std::vector<i32> b = {768, 768, 768, 768, 768, 768, 768, 768, 768, -3, -3, 0, 0, -1, 1, 16};
   const std::vector<i32> want_rem = {-1, -5, 0, -1, -232, 0, 5, 0, 232, -1, 1, 0, 0, 0, 0, 1};
   const auto n = a.size();
@@ -55,7 +56,9 @@ TEST_P(Arithmetic, Entry1RemainderOfNegativeNumbers) {
   launch<remainders>(device(), Grid::over(n), up(a), up(b), rem, floored, quotient);
   const auto r = read(rem), f = read(floored), q = read(quotient);
   for (std::size_t i = 0; i < n; ++i) {
-    const i32 want_q = b[i] == 0 ? a[i] : b[i] == -1 ? static_cast<i32>(0u - static_cast<u32>(a[i])) : a[i] / b[i];
+    const i32 want_q = b[i] == 0    ? a[i]
+                       : b[i] == -1 ? static_cast<i32>(0u - static_cast<u32>(a[i]))
+                                    : a[i] / b[i];
     EXPECT_EQ(r[i], want_rem[i]) << a[i] << " % " << b[i];
     EXPECT_EQ(f[i], floor_mod(a[i], b[i])) << a[i] << " mod " << b[i];
     EXPECT_EQ(q[i], want_q) << a[i] << " / " << b[i];
@@ -68,8 +71,10 @@ TEST_P(Arithmetic, Entry1RemainderOfNegativeNumbers) {
     };
     const Grid one({1, 1, 1}, {1, 1, 1});
     if (i % 3 == 0) form([&](auto& o) { launch<folded<true, true>>(device(), one, xa, xb, o, p); });
-    if (i % 3 == 1) form([&](auto& o) { launch<folded<true, false>>(device(), one, xa, xb, o, p); });
-    if (i % 3 == 2) form([&](auto& o) { launch<folded<false, true>>(device(), one, xa, xb, o, p); });
+    if (i % 3 == 1)
+      form([&](auto& o) { launch<folded<true, false>>(device(), one, xa, xb, o, p); });
+    if (i % 3 == 2)
+      form([&](auto& o) { launch<folded<false, true>>(device(), one, xa, xb, o, p); });
   }
 }
 
@@ -95,11 +100,14 @@ void to_integers_folded(Out<i32> i, Out<u32> u, Values<10> v) {
 
 TEST_P(Arithmetic, Entry5FloatToIntegerSaturates) {
   const Values<10> v{{1e20f, -1e20f, 1e10f, -5.5f, 3.99f, -0.9f, nan, inf, -inf, 2147483520.0f}};
-  const std::vector<i32> want_i = {2147483647, lowest, 2147483647, -5, 3, 0, 0, 2147483647, lowest, 2147483520};
-  const std::vector<u32> want_u = {4294967295u, 0, 4294967295u, 0, 3, 0, 0, 4294967295u, 0, 2147483520u};
+  const std::vector<i32> want_i = {2147483647, lowest, 2147483647, -5,     3,
+                                   0,          0,      2147483647, lowest, 2147483520};
+  const std::vector<u32> want_u = {4294967295u, 0, 4294967295u, 0, 3,
+                                   0,           0, 4294967295u, 0, 2147483520u};
   const auto i = poisoned_i32(10), fi = poisoned_i32(10);
   const auto u = poisoned(10), fu = poisoned(10);
-  launch<to_integers>(device(), Grid::over(10), up(std::vector<f32>(v.at.begin(), v.at.end())), i, u);
+  launch<to_integers>(device(), Grid::over(10), up(std::vector<f32>(v.at.begin(), v.at.end())), i,
+                      u);
   launch<to_integers_folded>(device(), Grid({1, 1, 1}, {1, 1, 1}), fi, fu, v);
   EXPECT_EQ(read(i), want_i);
   EXPECT_EQ(read(u), want_u);
@@ -143,7 +151,8 @@ void clamps(In<f32> x, In<f32> one, Out<f32> out) {
 
 TEST_P(Arithmetic, Entry6ClampMinMaxKeepNaN) {
   const auto out = poisoned_f32(15);
-  launch<clamps>(device(), Grid::over(3), up(std::vector<f32>{nan, -1, 2}), up(std::vector<f32>{1}), out);
+  launch<clamps>(device(), Grid::over(3), up(std::vector<f32>{nan, -1, 2}), up(std::vector<f32>{1}),
+                 out);
   const auto got = read(out);
   for (int k = 0; k < 5; ++k) EXPECT_TRUE(std::isnan(got[static_cast<std::size_t>(k)])) << k;
   EXPECT_EQ(std::vector<f32>(got.begin() + 5, got.end()),

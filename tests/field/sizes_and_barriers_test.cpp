@@ -9,9 +9,13 @@ class Edges : public OnDevice {};
 TESSERA_ON_DEVICES(Edges);
 
 void fill_ones(Out<f32> x) {
-  $if(absolute_pos < x.len()) { x[absolute_pos] = 1; }
+  $if(absolute_pos < x.len()) {
+    x[absolute_pos] = 1;
+  }
 }
-void write_any(Out<u32> x) { x[0] = 1u; }
+void write_any(Out<u32> x) {
+  x[0] = 1u;
+}
 
 TEST_P(Edges, Entry17NothingToDoIsNothingDone) {
   for (const Shape& shape : {Shape{0}, Shape{0, 0}, Shape{3, 0, 5}}) {
@@ -26,12 +30,15 @@ TEST_P(Edges, Entry17NothingToDoIsNothingDone) {
   EXPECT_EQ(read(kept)[0], 0xdeadbeefu);
   // Whatever comes after is not concerned.
   const auto a = up(std::vector<f32>{1, 2, 3, 4});
-  EXPECT_EQ(read(map(device(), [](Expr<f32> x, Expr<f32> y) { return x + y; }, a, a)),
+  EXPECT_EQ(read(map(
+                device(), [](Expr<f32> x, Expr<f32> y) { return x + y; }, a, a)),
             (std::vector<f32>{2, 4, 6, 8}));
 }
 
 void number(Out<u32> x) {
-  $if(absolute_pos < x.len()) { x[absolute_pos] = cast<u32>(absolute_pos % 251); }
+  $if(absolute_pos < x.len()) {
+    x[absolute_pos] = cast<u32>(absolute_pos % 251);
+  }
 }
 
 TEST_P(Edges, Entry19MoreThan65535Cubes) {
@@ -76,27 +83,39 @@ TEST_P(Edges, Entry25BarriersThatNotEveryUnitReaches) {
   const auto items = device().full<u32>(256, 3u);
   const auto bins = device().zeros<u32>(64);
   const Error branch = refused(
-      device(), [](In<u32> x, Out<u32> y) { $if(unit_pos < 64) { y[unit_pos] = x[unit_pos]; sync_cube(); } },
+      device(),
+      [](In<u32> x, Out<u32> y) {
+        $if(unit_pos < 64) {
+          y[unit_pos] = x[unit_pos];
+          sync_cube();
+        }
+      },
       items, bins);
   EXPECT_EQ(branch.kind(), ErrorKind::CompileFailed);
   for (const char* part : {"sync_cube", "sizes_and_barriers_test.cpp", "lt"}) {
     EXPECT_NE(branch.message().find(part), std::string::npos) << branch.message();
   }
-  EXPECT_EQ(refused(device(),
-                    [](In<u32> x, Out<u32> y) {
-                      for ([[maybe_unused]] auto i : range(x[unit_pos])) { sync_cube(); }
-                      y[0] = 1u;
-                    },
-                    items, bins)
+  EXPECT_EQ(refused(
+                device(),
+                [](In<u32> x, Out<u32> y) {
+                  for ([[maybe_unused]] auto i : range(x[unit_pos])) {
+                    sync_cube();
+                  }
+                  y[0] = 1u;
+                },
+                items, bins)
                 .kind(),
             ErrorKind::CompileFailed);
-  EXPECT_EQ(refused(device(),
-                    [](In<u32> x, Out<u32> y) {
-                      $if(unit_pos > 100) { $return; }
-                      sync_cube();
-                      y[unit_pos % 64] = x[unit_pos];
-                    },
-                    items, bins)
+  EXPECT_EQ(refused(
+                device(),
+                [](In<u32> x, Out<u32> y) {
+                  $if(unit_pos > 100) {
+                    $return;
+                  }
+                  sync_cube();
+                  y[unit_pos % 64] = x[unit_pos];
+                },
+                items, bins)
                 .kind(),
             ErrorKind::CompileFailed);
 }
@@ -104,17 +123,23 @@ TEST_P(Edges, Entry25BarriersThatNotEveryUnitReaches) {
 void legal(In<u32> x, Out<u32> y, Scalar<u32> on) {
   Shared<u32> s(256);
   s[unit_pos] = x.load_or(unit_pos, 0u);
-  $if(on == 1) { sync_cube(); }
+  $if(on == 1) {
+    sync_cube();
+  }
   y[unit_pos] = s[unit_pos];
 }
 
 void histogram(In<u32> items, InOut<Atomic<u32>> bins) {
   Shared<Atomic<u32>> local(64);
-  $if(unit_pos < 64) { local[unit_pos].store(0); }
+  $if(unit_pos < 64) {
+    local[unit_pos].store(0);
+  }
   sync_cube();
   local[items[unit_pos] % 64].fetch_add(1);
   sync_cube();
-  $if(unit_pos < 64) { bins[unit_pos].fetch_add(local[unit_pos].load()); }
+  $if(unit_pos < 64) {
+    bins[unit_pos].fetch_add(local[unit_pos].load());
+  }
 }
 
 TEST_P(Edges, Entry25LegalBarriersRun) {

@@ -83,8 +83,8 @@ class LaunchRequest {
 Status launch_request(const Stream& stream, LaunchRequest& request, void (*body)(void*),
                       void* context, SourceLoc where);
 
-/// The argument's value as an element of type T, in the bits of a constant. An integer that T cannot
-/// hold refuses the launch.
+/// The argument's value as an element of type T, in the bits of a constant. An integer that T
+/// cannot hold refuses the launch.
 template <class T, class A>
 std::uint64_t scalar_bits(const A& value, LaunchRequest& request) {
   if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {

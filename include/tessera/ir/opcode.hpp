@@ -20,11 +20,26 @@ inline constexpr int opcode_count = 0
 
 /// Built-in values. Linear ones count x fastest. All are Index.
 enum class Builtin : std::uint8_t {
-  unit_pos_x, unit_pos_y, unit_pos_z, unit_pos,
-  cube_pos_x, cube_pos_y, cube_pos_z, cube_pos,
-  cube_dim_x, cube_dim_y, cube_dim_z, cube_dim,
-  cube_count_x, cube_count_y, cube_count_z, cube_count,
-  absolute_pos_x, absolute_pos_y, absolute_pos_z, absolute_pos,
+  unit_pos_x,
+  unit_pos_y,
+  unit_pos_z,
+  unit_pos,
+  cube_pos_x,
+  cube_pos_y,
+  cube_pos_z,
+  cube_pos,
+  cube_dim_x,
+  cube_dim_y,
+  cube_dim_z,
+  cube_dim,
+  cube_count_x,
+  cube_count_y,
+  cube_count_z,
+  cube_count,
+  absolute_pos_x,
+  absolute_pos_y,
+  absolute_pos_z,
+  absolute_pos,
 };
 inline constexpr int builtin_count = 20;
 

@@ -28,7 +28,8 @@ ValueRef emit(Opcode code, ElemType type, std::span<const ValueRef> operands, st
               SourceLoc where) noexcept;
 inline ValueRef emit(Opcode code, ElemType type, std::initializer_list<ValueRef> operands,
                      std::uint64_t attr, SourceLoc where) noexcept {
-  return emit(code, type, std::span<const ValueRef>(operands.begin(), operands.size()), attr, where);
+  return emit(code, type, std::span<const ValueRef>(operands.begin(), operands.size()), attr,
+              where);
 }
 
 /// A constant of scalar type `elem`; bits as the IR keeps them. Equal constants share a value.

@@ -125,8 +125,9 @@ inline void jump(Opcode code, SourceLoc where = SourceLoc::current()) {
   for (::tessera::detail::IfScope name{__VA_ARGS__}; name.enter(); name.leave())
 #define TESSERA_ELSE_AS(name, chained) \
   for (::tessera::detail::ElseScope name{chained}; name.enter(); name.leave())
-#define TESSERA_WHILE_AS(name, ...)                                                              \
-  for (::tessera::detail::WhileScope name{[&] { return ::tessera::detail::as_bool(__VA_ARGS__); }}; \
+#define TESSERA_WHILE_AS(name, ...)                                  \
+  for (::tessera::detail::WhileScope name{                           \
+           [&] { return ::tessera::detail::as_bool(__VA_ARGS__); }}; \
        name.enter(); name.leave())
 
 #define TESSERA_IF(...) TESSERA_IF_AS(TESSERA_NEW_SCOPE, __VA_ARGS__)

@@ -66,10 +66,10 @@ class Ref {
     place_.emit_with(Opcode::store, {}, {to_value<T>(x, place_.where)});
   }
   void operator=(const Ref& other) && { std::move(*this).assign(other.value_); }
-#define TESSERA_COMPOUND(op)             \
-  template <Operand X>                   \
-  void operator op##=(const X & x) && {  \
-    std::move(*this) = *this op x;       \
+#define TESSERA_COMPOUND(op)          \
+  template <Operand X>                \
+  void operator op##=(const X& x)&& { \
+    std::move(*this) = *this op x;    \
   }
   TESSERA_COMPOUND(+)
   TESSERA_COMPOUND(-)
@@ -140,10 +140,10 @@ class AtomicRef {
   void store(const X& x) const {
     place_.emit_with(Opcode::atomic_store, {}, {to_value<T>(x, place_.where)});
   }
-#define TESSERA_ATOMIC(name, code)                                                          \
-  template <Operand X>                                                                      \
-  Expr<T> name(const X& x) const {                                                          \
-    return Expr<T>(place_.emit_with(Opcode::code, type, {to_value<T>(x, place_.where)}));   \
+#define TESSERA_ATOMIC(name, code)                                                        \
+  template <Operand X>                                                                    \
+  Expr<T> name(const X& x) const {                                                        \
+    return Expr<T>(place_.emit_with(Opcode::code, type, {to_value<T>(x, place_.where)})); \
   }
   TESSERA_ATOMIC(exchange, atomic_exchange)
   TESSERA_ATOMIC(fetch_add, atomic_add)

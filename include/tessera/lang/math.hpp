@@ -6,15 +6,15 @@
 
 namespace tessera::inline v0 {
 
-#define TESSERA_FUNCTION1(name, code, domain, result)                                        \
-  template <detail::Device A>                                                                \
-  auto name(const A& a, SourceLoc where = SourceLoc::current()) {                            \
-    using T = detail::element_of<A>;                                                         \
-    static_assert(detail::in_domain<detail::Domain::domain, T>(),                            \
-                  "tessera: " #name "() is not defined for this element type");              \
-    using R = result;                                                                        \
-    return Expr<R>(detail::emit(detail::Opcode::code, detail::elem_type_v<R>,                \
-                                {a.value_ref()}, 0, where));                                 \
+#define TESSERA_FUNCTION1(name, code, domain, result)                                           \
+  template <detail::Device A>                                                                   \
+  auto name(const A& a, SourceLoc where = SourceLoc::current()) {                               \
+    using T = detail::element_of<A>;                                                            \
+    static_assert(detail::in_domain<detail::Domain::domain, T>(),                               \
+                  "tessera: " #name "() is not defined for this element type");                 \
+    using R = result;                                                                           \
+    return Expr<R>(                                                                             \
+        detail::emit(detail::Opcode::code, detail::elem_type_v<R>, {a.value_ref()}, 0, where)); \
   }
 
 TESSERA_FUNCTION1(abs, abs, number, T)
@@ -39,18 +39,17 @@ TESSERA_FUNCTION1(is_nan, is_nan, floating, typename detail::BoolOf<T>::type)
 TESSERA_FUNCTION1(is_inf, is_inf, floating, typename detail::BoolOf<T>::type)
 #undef TESSERA_FUNCTION1
 
-#define TESSERA_FUNCTION2(name, code, domain)                                                \
-  template <class A, class B>                                                                \
-    requires detail::DevicePair<A, B>                                                        \
-  auto name(const A& a, const B& b) {                                                        \
-    using T = detail::common_of<A, B>;                                                       \
-    static_assert(!std::is_void_v<T>,                                                        \
-                  "tessera: different element types; insert cast<T>(value)");                \
-    if constexpr (!std::is_void_v<T>) {                                                      \
-      static_assert(detail::in_domain<detail::Domain::domain, T>(),                          \
-                    "tessera: " #name "() is not defined for this element type");            \
-      return detail::emit_binary<T, T>(detail::Opcode::code, a, b);                          \
-    }                                                                                        \
+#define TESSERA_FUNCTION2(name, code, domain)                                                     \
+  template <class A, class B>                                                                     \
+    requires detail::DevicePair<A, B>                                                             \
+  auto name(const A& a, const B& b) {                                                             \
+    using T = detail::common_of<A, B>;                                                            \
+    static_assert(!std::is_void_v<T>, "tessera: different element types; insert cast<T>(value)"); \
+    if constexpr (!std::is_void_v<T>) {                                                           \
+      static_assert(detail::in_domain<detail::Domain::domain, T>(),                               \
+                    "tessera: " #name "() is not defined for this element type");                 \
+      return detail::emit_binary<T, T>(detail::Opcode::code, a, b);                               \
+    }                                                                                             \
   }
 
 TESSERA_FUNCTION2(min, min, number)  // NaN propagates
@@ -68,8 +67,8 @@ auto clamp(const A& x, const L& low, const H& high, SourceLoc where = SourceLoc:
                 "tessera: clamp() is not defined for this element type");
   const detail::ValueRef l = detail::to_value<T>(low, where);
   const detail::ValueRef h = detail::to_value<T>(high, where);
-  return Expr<T>(detail::emit(detail::Opcode::clamp, detail::elem_type_v<T>,
-                              {x.value_ref(), l, h}, 0, where));
+  return Expr<T>(
+      detail::emit(detail::Opcode::clamp, detail::elem_type_v<T>, {x.value_ref(), l, h}, 0, where));
 }
 
 /// a * b + c with one rounding.
@@ -80,8 +79,8 @@ auto fma(const A& a, const B& b, const C& c, SourceLoc where = SourceLoc::curren
                 "tessera: fma() is not defined for this element type");
   const detail::ValueRef vb = detail::to_value<T>(b, where);
   const detail::ValueRef vc = detail::to_value<T>(c, where);
-  return Expr<T>(detail::emit(detail::Opcode::fma, detail::elem_type_v<T>,
-                              {a.value_ref(), vb, vc}, 0, where));
+  return Expr<T>(
+      detail::emit(detail::Opcode::fma, detail::elem_type_v<T>, {a.value_ref(), vb, vc}, 0, where));
 }
 
 /// a where the condition holds, else b; both are computed. Of a load that may be out of range use
@@ -102,8 +101,7 @@ auto select(const C& condition, const A& a, const B& b, SourceLoc where = Source
 }
 /// Of two host numbers: the element type is stated.
 template <class T, detail::Device C, detail::Operand A, detail::Operand B>
-Expr<T> select(const C& condition, const A& a, const B& b,
-               SourceLoc where = SourceLoc::current()) {
+Expr<T> select(const C& condition, const A& a, const B& b, SourceLoc where = SourceLoc::current()) {
   static_assert(detail::is_bool_v<detail::element_of<C>>,
                 "tessera: the condition of select() is a bool");
   const detail::ValueRef va = detail::to_value<T>(a, where);

@@ -52,18 +52,17 @@ Expr<R> emit_binary(Opcode code, const A& a, const B& b) {
 
 }  // namespace detail
 
-#define TESSERA_BINARY(op, code, domain, result)                                                 \
-  template <class A, class B>                                                                    \
-    requires detail::DevicePair<A, B>                                                            \
-  auto operator op(const A& a, const B& b) {                                                     \
-    using T = detail::common_of<A, B>;                                                           \
-    static_assert(!std::is_void_v<T>,                                                            \
-                  "tessera: different element types; insert cast<T>(value)");                    \
-    if constexpr (!std::is_void_v<T>) {                                                          \
-      static_assert(detail::in_domain<detail::Domain::domain, T>(),                              \
-                    "tessera: " #op " is not defined for this element type");                    \
-      return detail::emit_binary<result, T>(detail::Opcode::code, a, b);                         \
-    }                                                                                            \
+#define TESSERA_BINARY(op, code, domain, result)                                                  \
+  template <class A, class B>                                                                     \
+    requires detail::DevicePair<A, B>                                                             \
+  auto operator op(const A& a, const B& b) {                                                      \
+    using T = detail::common_of<A, B>;                                                            \
+    static_assert(!std::is_void_v<T>, "tessera: different element types; insert cast<T>(value)"); \
+    if constexpr (!std::is_void_v<T>) {                                                           \
+      static_assert(detail::in_domain<detail::Domain::domain, T>(),                               \
+                    "tessera: " #op " is not defined for this element type");                     \
+      return detail::emit_binary<result, T>(detail::Opcode::code, a, b);                          \
+    }                                                                                             \
   }
 
 TESSERA_BINARY(+, add, number, T)
@@ -92,8 +91,8 @@ TESSERA_BINARY(>=, ge, number, typename detail::BoolOf<T>::type)
     using T = detail::element_of<A>;                                                         \
     static_assert(detail::in_domain<detail::Domain::domain, T>(),                            \
                   "tessera: unary " #op " is not defined for this element type");            \
-    return Expr<T>(detail::emit(detail::Opcode::code, detail::elem_type_v<T>,                \
-                                {a.value_ref()}, 0, {}));                                    \
+    return Expr<T>(                                                                          \
+        detail::emit(detail::Opcode::code, detail::elem_type_v<T>, {a.value_ref()}, 0, {})); \
   }
 
 TESSERA_UNARY(-, neg, number)

@@ -15,7 +15,10 @@ template <class T>
 class Range {
  public:
   Range(ValueRef begin, ValueRef end, ValueRef step, SourceLoc where)
-      : begin_(begin), end_(end), step_(step), where_(where),
+      : begin_(begin),
+        end_(end),
+        step_(step),
+        where_(where),
         exceptions_(std::uncaught_exceptions()) {}
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;

@@ -35,7 +35,7 @@ template <class T>
 class Const {
  public:
   static_assert(std::is_arithmetic_v<T>, "tessera: a Const is a number");
-  constexpr Const(T value) noexcept : value_(value) {}  // NOLINT: stands for the number
+  constexpr Const(T value) noexcept : value_(value) {}      // NOLINT: stands for the number
   constexpr operator T() const noexcept { return value_; }  // NOLINT
   constexpr T value() const noexcept { return value_; }
 

@@ -13,8 +13,7 @@ class SharedBase {
   std::uint64_t size() const noexcept { return count_; }
 
  protected:
-  SharedBase(ElemType type, std::uint64_t rows, std::uint64_t columns, bool atomic,
-             SourceLoc where)
+  SharedBase(ElemType type, std::uint64_t rows, std::uint64_t columns, bool atomic, SourceLoc where)
       : memory_(declare_shared(type, rows * columns, atomic, where)),
         count_(rows * columns),
         columns_(columns) {}
@@ -68,8 +67,8 @@ inline void sync_cube(SourceLoc where = SourceLoc::current()) {
 /// The index is uniform too.
 template <class T>
 Expr<T> uniform_load(const Shared<T>& shared, const detail::IndexArg& i) {
-  return Expr<T>(shared.place_of(i).emit_with(detail::Opcode::uniform_load,
-                                              detail::elem_type_v<T>, {}));
+  return Expr<T>(
+      shared.place_of(i).emit_with(detail::Opcode::uniform_load, detail::elem_type_v<T>, {}));
 }
 
 /// A condition that must hold: where it is false the launch faults, its outputs fail with `message`

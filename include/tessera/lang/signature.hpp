@@ -20,7 +20,7 @@ enum class ParamKind : std::uint8_t { buffer, tensor, scalar, comptime };
 
 struct ParamDesc {
   ParamKind kind = ParamKind::comptime;
-  ElemType type{};             // not of comptime ones
+  ElemType type{};               // not of comptime ones
   Access access = Access::none;  // of buffers and tensors
   bool atomic = false;
 };

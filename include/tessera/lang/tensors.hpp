@@ -60,7 +60,9 @@ class TensorParam {
 
 // One body for one to four coordinates: `result(place)`.
 #define TESSERA_COORDINATES(type, name, result)                                              \
-  type name(const detail::IndexArg& a) const { return result(at({a})); }                     \
+  type name(const detail::IndexArg& a) const {                                               \
+    return result(at({a}));                                                                  \
+  }                                                                                          \
   type name(const detail::IndexArg& a, const detail::IndexArg& b) const {                    \
     return result(at({a, b}));                                                               \
   }                                                                                          \
@@ -74,26 +76,24 @@ class TensorParam {
   }
 
 // load_or(coordinates …, value).
-#define TESSERA_LOAD_OR                                                                       \
-  template <detail::Operand V>                                                                \
-  Expr<T> load_or(const detail::IndexArg& a, const V& value) const {                          \
-    return detail::load_or<T>(at({a}), value);                                                \
-  }                                                                                           \
-  template <detail::Operand V>                                                                \
-  Expr<T> load_or(const detail::IndexArg& a, const detail::IndexArg& b, const V& value)       \
-      const {                                                                                 \
-    return detail::load_or<T>(at({a, b}), value);                                             \
-  }                                                                                           \
-  template <detail::Operand V>                                                                \
-  Expr<T> load_or(const detail::IndexArg& a, const detail::IndexArg& b,                       \
-                  const detail::IndexArg& c, const V& value) const {                          \
-    return detail::load_or<T>(at({a, b, c}), value);                                          \
-  }                                                                                           \
-  template <detail::Operand V>                                                                \
-  Expr<T> load_or(const detail::IndexArg& a, const detail::IndexArg& b,                       \
-                  const detail::IndexArg& c, const detail::IndexArg& d, const V& value)       \
-      const {                                                                                 \
-    return detail::load_or<T>(at({a, b, c, d}), value);                                       \
+#define TESSERA_LOAD_OR                                                                            \
+  template <detail::Operand V>                                                                     \
+  Expr<T> load_or(const detail::IndexArg& a, const V& value) const {                               \
+    return detail::load_or<T>(at({a}), value);                                                     \
+  }                                                                                                \
+  template <detail::Operand V>                                                                     \
+  Expr<T> load_or(const detail::IndexArg& a, const detail::IndexArg& b, const V& value) const {    \
+    return detail::load_or<T>(at({a, b}), value);                                                  \
+  }                                                                                                \
+  template <detail::Operand V>                                                                     \
+  Expr<T> load_or(const detail::IndexArg& a, const detail::IndexArg& b, const detail::IndexArg& c, \
+                  const V& value) const {                                                          \
+    return detail::load_or<T>(at({a, b, c}), value);                                               \
+  }                                                                                                \
+  template <detail::Operand V>                                                                     \
+  Expr<T> load_or(const detail::IndexArg& a, const detail::IndexArg& b, const detail::IndexArg& c, \
+                  const detail::IndexArg& d, const V& value) const {                               \
+    return detail::load_or<T>(at({a, b, c, d}), value);                                            \
   }
 
 }  // namespace detail

@@ -45,8 +45,7 @@ inline constexpr detail::Position<detail::Builtin::cube_count_x, detail::Builtin
                                   detail::Builtin::cube_count_z, detail::Builtin::cube_count>
     cube_count{};
 /// The unit in the grid: cube_pos * cube_dim + unit_pos by axis; linear over the grid's extents.
-inline constexpr detail::Position<detail::Builtin::absolute_pos_x,
-                                  detail::Builtin::absolute_pos_y,
+inline constexpr detail::Position<detail::Builtin::absolute_pos_x, detail::Builtin::absolute_pos_y,
                                   detail::Builtin::absolute_pos_z, detail::Builtin::absolute_pos>
     absolute_pos{};
 

@@ -36,8 +36,8 @@ using element_of = typename ElementOf<X>::type;
 
 template <class X>
 struct HostNumber {
-  static constexpr bool value = std::is_arithmetic_v<X> || std::is_same_v<X, f16> ||
-                                std::is_same_v<X, bf16>;
+  static constexpr bool value =
+      std::is_arithmetic_v<X> || std::is_same_v<X, f16> || std::is_same_v<X, bf16>;
 };
 template <class T>
 struct HostNumber<Const<T>> {

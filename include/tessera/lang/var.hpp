@@ -31,11 +31,11 @@ class Var {
     store(detail::to_value<T>(x), {});
     return *this;
   }
-#define TESSERA_COMPOUND(op)                        \
-  template <detail::Operand X>                      \
-  Var& operator op##=(const X & x) {                \
-    store(detail::to_value<T>(*this op x), {});     \
-    return *this;                                   \
+#define TESSERA_COMPOUND(op)                    \
+  template <detail::Operand X>                  \
+  Var& operator op##=(const X & x) {            \
+    store(detail::to_value<T>(*this op x), {}); \
+    return *this;                               \
   }
   TESSERA_COMPOUND(+)
   TESSERA_COMPOUND(-)

@@ -63,6 +63,7 @@ SimDriver::SimDriver(const SimOptions& options)
   for (std::uint32_t q = 0; q < properties_.queues; ++q) {
     queues_[q].clock.resize(properties_.queues);
   }
+  nothing_->users.resize(properties_.queues);
 }
 
 std::vector<std::string> SimDriver::violations() const {

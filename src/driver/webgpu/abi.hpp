@@ -73,8 +73,12 @@ enum : std::uint32_t {
   feature_implicit_synchronization = 0x00050004,
 };
 enum : Flags {
-  usage_map_read = 1, usage_copy_src = 4, usage_copy_dst = 8, usage_uniform = 0x40,
-  usage_storage = 0x80, usage_indirect = 0x100,
+  usage_map_read = 1,
+  usage_copy_src = 4,
+  usage_copy_dst = 8,
+  usage_uniform = 0x40,
+  usage_storage = 0x80,
+  usage_indirect = 0x100,
 };
 
 /// Mid 2025: features are two members; later a list (see Api).

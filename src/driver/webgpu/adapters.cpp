@@ -45,9 +45,9 @@ Result<std::size_t> select_adapter(const std::vector<AdapterInfo>& adapters,
   }
   if (index) {
     if (*index >= adapters.size()) {
-      return Error(ErrorKind::InvalidArgument,
-                   fmt::format("There is no WebGPU adapter {}; there are {}.", *index,
-                               names(adapters)));
+      return Error(
+          ErrorKind::InvalidArgument,
+          fmt::format("There is no WebGPU adapter {}; there are {}.", *index, names(adapters)));
     }
     if (!adapters[*index].unusable.empty()) {
       return Error(ErrorKind::BackendUnavailable,

@@ -18,10 +18,9 @@ AdapterInfo adapter(std::string name, DeviceKind kind, std::string unusable = ""
 }
 
 TEST(Adapters, BestKindInEveryOrder) {
-  std::vector<AdapterInfo> list = {adapter("a cpu", DeviceKind::software),
-                                   adapter("b integrated", DeviceKind::integrated),
-                                   adapter("c discrete", DeviceKind::discrete),
-                                   adapter("d virtual", DeviceKind::virtual_gpu)};
+  std::vector<AdapterInfo> list = {
+      adapter("a cpu", DeviceKind::software), adapter("b integrated", DeviceKind::integrated),
+      adapter("c discrete", DeviceKind::discrete), adapter("d virtual", DeviceKind::virtual_gpu)};
   const auto by_name = [](const AdapterInfo& x, const AdapterInfo& y) { return x.name < y.name; };
   do {
     std::vector<AdapterInfo> left = list;
@@ -43,8 +42,8 @@ TEST(Adapters, TwinsKeepTheirPlaces) {
 }
 
 TEST(Adapters, UnusableOnesAreSteppedOver) {
-  const std::vector<AdapterInfo> list = {
-      adapter("big", DeviceKind::discrete, "lacks a limit"), adapter("cpu", DeviceKind::software)};
+  const std::vector<AdapterInfo> list = {adapter("big", DeviceKind::discrete, "lacks a limit"),
+                                         adapter("cpu", DeviceKind::software)};
   EXPECT_EQ(select_adapter(list, std::nullopt, "").value(), 1u);
   const Error e = select_adapter(list, 0, "").error();
   EXPECT_EQ(e.kind(), ErrorKind::BackendUnavailable);
@@ -54,8 +53,8 @@ TEST(Adapters, UnusableOnesAreSteppedOver) {
 TEST(Adapters, RefusalsSayWhatThereIs) {
   EXPECT_EQ(select_adapter({}, std::nullopt, "").error().kind(), ErrorKind::BackendUnavailable);
   const std::vector<AdapterInfo> list = {adapter("one", DeviceKind::discrete)};
-  for (const Error& e : {select_adapter(list, 3, "").error(),
-                         select_adapter(list, std::nullopt, "two").error()}) {
+  for (const Error& e :
+       {select_adapter(list, 3, "").error(), select_adapter(list, std::nullopt, "two").error()}) {
     EXPECT_EQ(e.kind(), ErrorKind::InvalidArgument);
     EXPECT_NE(e.message().find("one"), std::string::npos);
   }

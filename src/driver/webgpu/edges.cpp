@@ -125,7 +125,8 @@ Status WebgpuDriver::edge_dispatch(const Kernel& kernel,
   api_.ComputePassEncoderSetPipeline(into, kernel.pipeline);
   api_.ComputePassEncoderSetBindGroup(into, 0, group, 1, &*offset);
   const std::uint64_t cubes = (invocations + units - 1) / units;
-  const auto x = static_cast<std::uint32_t>(std::min<std::uint64_t>(cubes, properties_.max_cubes[0]));
+  const auto x =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(cubes, properties_.max_cubes[0]));
   const auto y = static_cast<std::uint32_t>((cubes + x - 1) / x);
   api_.ComputePassEncoderDispatchWorkgroups(into, x, y, 1);
   end_pass();
@@ -138,10 +139,9 @@ Status WebgpuDriver::edge_write(const Page& page, std::uint64_t offset,
   std::uint32_t value = 0;
   std::memcpy(reinterpret_cast<std::byte*>(&value) + offset % 4, bytes.data(), bytes.size());
   const auto first = static_cast<std::uint32_t>(offset);
-  return edge_dispatch(edges_.write, entries,
-                       {first / 4, 1, first, static_cast<std::uint32_t>(first + bytes.size()),
-                        value, 0, 0, 0},
-                       1);
+  return edge_dispatch(
+      edges_.write, entries,
+      {first / 4, 1, first, static_cast<std::uint32_t>(first + bytes.size()), value, 0, 0, 0}, 1);
 }
 
 Status WebgpuDriver::edge_copy(wg::Buffer from, std::uint64_t from_offset, const Page& to,
@@ -168,11 +168,11 @@ Status WebgpuDriver::edge_fill(const Page& page, Region to, std::uint64_t patter
   const auto first = static_cast<std::uint32_t>(to.offset);
   const auto last = static_cast<std::uint32_t>(to.offset + to.bytes);
   const std::uint32_t count = (last + 3) / 4 - first / 4;
-  return edge_dispatch(edges_.fill, entries,
-                       {first / 4, count, first, last, static_cast<std::uint32_t>(pattern),
-                        static_cast<std::uint32_t>(pattern >> 32),
-                        static_cast<std::uint32_t>(width), 0},
-                       count);
+  return edge_dispatch(
+      edges_.fill, entries,
+      {first / 4, count, first, last, static_cast<std::uint32_t>(pattern),
+       static_cast<std::uint32_t>(pattern >> 32), static_cast<std::uint32_t>(width), 0},
+      count);
 }
 
 }  // namespace tessera::driver

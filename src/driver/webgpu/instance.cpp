@@ -91,8 +91,8 @@ std::vector<std::string> find_manifests(const WebgpuOptions& options) {
       return found;
     }
   }
-  for (const char* folder : {"/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d",
-                             "/usr/share/vulkan/icd.d"}) {
+  for (const char* folder :
+       {"/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d"}) {
     add_folder(folder, found);
   }
   if (const std::string deps = wg::find_deps(); !deps.empty()) {
@@ -119,10 +119,10 @@ Result<OpenAdapter> request_adapter(const wg::Api& api, const std::string& manif
   }
   AdapterAnswer answer;
   wg::RequestAdapterOptions options;
-  wg::FutureWaitInfo wait{api.InstanceRequestAdapter(
-                              instance, &options,
-                              {nullptr, wg::mode_wait_any_only, take_adapter, &answer, nullptr}),
-                          0};
+  wg::FutureWaitInfo wait{
+      api.InstanceRequestAdapter(instance, &options,
+                                 {nullptr, wg::mode_wait_any_only, take_adapter, &answer, nullptr}),
+      0};
   api.InstanceWaitAny(instance, 1, &wait, 10'000'000'000ull);
   if (answer.adapter == nullptr) {
     std::string why = answer.message;

@@ -11,11 +11,14 @@
 namespace tessera::driver {
 namespace {
 
-constexpr std::uint64_t wait_slice = 50'000'000;  // nanoseconds, between looks at the device's health
+constexpr std::uint64_t wait_slice =
+    50'000'000;  // nanoseconds, between looks at the device's health
 
 }  // namespace
 
-Status WebgpuDriver::wait(QueueId, QueueId, Ticket) { return {}; }
+Status WebgpuDriver::wait(QueueId, QueueId, Ticket) {
+  return {};
+}
 
 Status WebgpuDriver::submit(QueueId) {
   if (encoder_ == nullptr) return {};
@@ -57,17 +60,17 @@ Status WebgpuDriver::submit(QueueId) {
 
   const auto map = [&](wg::Buffer buffer, std::uint64_t bytes, ReadId read) {
     segment.waits.push_back(
-        {api_.BufferMapAsync(
-             buffer, wg::map_read, 0, bytes,
-             {nullptr, wg::mode_wait_any_only,
-              [](std::uint32_t status, wg::StringView, void* self, void* id) {
-                if (status == wg::status_success || id == nullptr) return;
-                auto* me = static_cast<WebgpuDriver*>(self);
-                const std::lock_guard lock(me->state_);
-                const auto it = me->reads_.find(reinterpret_cast<std::uintptr_t>(id));
-                if (it != me->reads_.end()) it->second.failed = true;
-              },
-              this, reinterpret_cast<void*>(static_cast<std::uintptr_t>(read))}),
+        {api_.BufferMapAsync(buffer, wg::map_read, 0, bytes,
+                             {nullptr, wg::mode_wait_any_only,
+                              [](std::uint32_t status, wg::StringView, void* self, void* id) {
+                                if (status == wg::status_success || id == nullptr) return;
+                                auto* me = static_cast<WebgpuDriver*>(self);
+                                const std::lock_guard lock(me->state_);
+                                const auto it =
+                                    me->reads_.find(reinterpret_cast<std::uintptr_t>(id));
+                                if (it != me->reads_.end()) it->second.failed = true;
+                              },
+                              this, reinterpret_cast<void*>(static_cast<std::uintptr_t>(read))}),
          0});
   };
   if (!refused) {
@@ -148,8 +151,8 @@ void WebgpuDriver::finish_segment(Segment& segment, bool failed) {
   }
   if (segment.fault_copy.buffer != nullptr) {
     if (!failed) {
-      const void* bytes = api_.BufferGetConstMappedRange(segment.fault_copy.buffer, 0,
-                                                         fault_words_.size() * 16);
+      const void* bytes =
+          api_.BufferGetConstMappedRange(segment.fault_copy.buffer, 0, fault_words_.size() * 16);
       for (const std::uint32_t slot : segment.fault_slots) {
         std::uint32_t words[4] = {};
         if (bytes != nullptr) {

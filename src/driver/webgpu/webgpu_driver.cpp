@@ -202,10 +202,9 @@ std::optional<Error> WebgpuDriver::lost() const {
 // progress, so it is there at once.
 std::optional<std::string> WebgpuDriver::pop_scope() {
   ScopeAnswer answer;
-  wg::FutureWaitInfo wait{
-      api_.DevicePopErrorScope(device_,
-                               {nullptr, wg::mode_wait_any_only, take_scope, &answer, nullptr}),
-      0};
+  wg::FutureWaitInfo wait{api_.DevicePopErrorScope(device_, {nullptr, wg::mode_wait_any_only,
+                                                             take_scope, &answer, nullptr}),
+                          0};
   api_.InstanceWaitAny(instance_, 1, &wait, 5'000'000'000ull);
   if (answer.type == wg::error_none) return std::nullopt;
   return answer.message;
@@ -226,7 +225,9 @@ Result<wg::Buffer> WebgpuDriver::create_buffer(wg::Flags usage, std::uint64_t by
   if (buffer != nullptr) api_.BufferRelease(buffer);
   return Error(invalid && !memory ? ErrorKind::TooLarge : ErrorKind::OutOfMemory,
                fmt::format("{} could not provide a page of {} bytes: {}", properties_.name, bytes,
-                           memory ? *memory : invalid ? *invalid : "no reason given"));
+                           memory    ? *memory
+                           : invalid ? *invalid
+                                     : "no reason given"));
 }
 
 Result<PageId> WebgpuDriver::allocate(PageKind kind, std::uint64_t bytes) {

@@ -138,8 +138,8 @@ class WebgpuDriver final : public Driver {
   Properties properties_;
   bool f16_ = false;
   bool synchronized_ = false;
-  mutable std::mutex calls_;   // where the library does not synchronise itself
-  std::mutex scopes_;          // error scopes are a stack of the device
+  mutable std::mutex calls_;  // where the library does not synchronise itself
+  std::mutex scopes_;         // error scopes are a stack of the device
 
   std::vector<Page> pages_;
   std::vector<PageId> free_pages_;

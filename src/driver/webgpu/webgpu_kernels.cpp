@@ -57,8 +57,7 @@ Result<KernelId> WebgpuDriver::load(const Image& image) {
   }
   entries.push_back(entry(n, wg::binding_uniform, true));
   if (ir::can_fault(k)) entries.push_back(entry(n + 1, wg::binding_storage));
-  Result<Kernel> built =
-      build(image.code, image.kernel, image.variant, std::move(entries), k.name);
+  Result<Kernel> built = build(image.code, image.kernel, image.variant, std::move(entries), k.name);
   if (!built) return built.error();
   const std::lock_guard lock(kernels_mutex_);
   kernels_.push_back(*std::move(built));
@@ -103,8 +102,7 @@ Result<WebgpuDriver::Kernel> WebgpuDriver::build(const std::string& code,
       descriptor.compute.module = module;
       descriptor.compute.entry = {"main", 4};
       wait.future = api_.DeviceCreateComputePipelineAsync(
-          device_, &descriptor,
-          {nullptr, wg::mode_wait_any_only, take_pipeline, &answer, nullptr});
+          device_, &descriptor, {nullptr, wg::mode_wait_any_only, take_pipeline, &answer, nullptr});
     }
     api_.ShaderModuleRelease(module);
     api_.PipelineLayoutRelease(pl);

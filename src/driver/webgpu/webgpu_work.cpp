@@ -16,8 +16,12 @@ namespace {
 constexpr std::size_t group_cache_limit = 512;
 constexpr std::uint64_t encoder_upload_limit = 256 * 1024;
 
-std::uint64_t down4(std::uint64_t n) { return n & ~std::uint64_t{3}; }
-std::uint64_t up4(std::uint64_t n) { return (n + 3) & ~std::uint64_t{3}; }
+std::uint64_t down4(std::uint64_t n) {
+  return n & ~std::uint64_t{3};
+}
+std::uint64_t up4(std::uint64_t n) {
+  return (n + 3) & ~std::uint64_t{3};
+}
 
 }  // namespace
 
@@ -58,13 +62,15 @@ Ticket WebgpuDriver::next_ticket() {
 
 // Room in the uniform ring for one launch; its dynamic offset.
 Result<std::uint32_t> WebgpuDriver::put_uniform(std::span<const std::uint32_t> words) {
-  const std::uint64_t bytes = (words.size_bytes() + uniform_align_ - 1) & ~(std::uint64_t{uniform_align_} - 1);
+  const std::uint64_t bytes =
+      (words.size_bytes() + uniform_align_ - 1) & ~(std::uint64_t{uniform_align_} - 1);
   std::uint64_t at = uniform_head_;
   if (at % uniform_bytes_ + bytes > uniform_bytes_) at += uniform_bytes_ - at % uniform_bytes_;
   if (at + bytes - uniform_done_.load(std::memory_order_acquire) > uniform_bytes_) {
-    return Error(ErrorKind::LaunchFailed,
-                 fmt::format("The parameters of launches in flight fill the {} bytes kept for them.",
-                             uniform_bytes_));
+    return Error(
+        ErrorKind::LaunchFailed,
+        fmt::format("The parameters of launches in flight fill the {} bytes kept for them.",
+                    uniform_bytes_));
   }
   uniform_head_ = at + bytes;
   open_.uniform_end = uniform_head_;
@@ -280,7 +286,9 @@ Result<WebgpuDriver::Mappable> WebgpuDriver::take_mappable(std::uint64_t bytes) 
 }
 
 // With state_ held.
-void WebgpuDriver::give_mappable(Mappable m) { mappables_[m.bytes].push_back(m.buffer); }
+void WebgpuDriver::give_mappable(Mappable m) {
+  mappables_[m.bytes].push_back(m.buffer);
+}
 
 Result<Driver::Download> WebgpuDriver::download(QueueId, Region from) {
   if (Status s = alive(); !s) return s.error();

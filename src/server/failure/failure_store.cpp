@@ -106,7 +106,8 @@ void FailureStore::inspect(const Hooks& hooks) {
   }
   while (!log_.empty()) {
     LogEntry& front = log_.front();
-    const bool settled = front.inspected || (front.fault_slot == LogEntry::no_slot && retired(front));
+    const bool settled =
+        front.inspected || (front.fault_slot == LogEntry::no_slot && retired(front));
     if (!settled) break;
     if (front.staging != LogEntry::no_staging) hooks.release_staging(front.staging);
     log_.pop_front();

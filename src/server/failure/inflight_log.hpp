@@ -36,7 +36,7 @@ struct LogEntry {
   static constexpr StagingId no_staging = ~StagingId{0};
 
   OpKind kind = OpKind::launch;
-  Point at;                  // ticket 0: nothing was enqueued
+  Point at;  // ticket 0: nothing was enqueued
   StreamId stream = 0;
   SourceLoc site;
   KernelRef kernel = 0;
@@ -51,7 +51,7 @@ struct LogEntry {
   std::shared_ptr<PendingState> pending;
   std::optional<Error> failure;  // of its own
   bool inspected = false;
-  bool propagated = false;       // the failure has been carried through the log
+  bool propagated = false;  // the failure has been carried through the log
 };
 
 class InflightLog {

@@ -22,7 +22,8 @@ void body(void*) {
     counts[axis] = emit(Opcode::load, u32_type, {at}, pack(MemoryRef{false, 0}), here);
     const ValueRef limit = emit(Opcode::scalar, u32_type, {}, axis, here);
     const ValueRef within = emit(Opcode::le, bool_type, {counts[axis], limit}, 0, here);
-    emit_check(within, "the cube count that the device computed is over the launch's at_most", here);
+    emit_check(within, "the cube count that the device computed is over the launch's at_most",
+               here);
     fits = axis == 0 ? within : emit(Opcode::bit_and, bool_type, {fits, within}, 0, here);
   }
   const ValueRef zero = constant(Elem::u32, 0, here);

@@ -10,15 +10,17 @@ namespace tessera::server {
 Loader::Loader(driver::Driver& driver, unsigned threads, std::function<void()> wake)
     : driver_(driver), thread_count_(threads == 0 ? 1 : threads), wake_(std::move(wake)) {}
 
-Loader::~Loader() { stop(); }
+Loader::~Loader() {
+  stop();
+}
 
 KernelRef Loader::add(std::shared_ptr<const ir::Kernel> kernel) {
   KernelEntry entry;
   entry.layout = ir::parameter_layout(*kernel);
   entry.can_fault = ir::can_fault(*kernel);
   for (const ir::BindingParam& b : kernel->bindings) {
-    entry.writes_any = entry.writes_any || b.analysed == ir::Access::out ||
-                       b.analysed == ir::Access::inout;
+    entry.writes_any =
+        entry.writes_any || b.analysed == ir::Access::out || b.analysed == ir::Access::inout;
   }
   entry.kernel = std::move(kernel);
   const std::lock_guard lock(mutex_);

@@ -28,7 +28,7 @@ struct Block {
   Block* after = nullptr;
   Block* next = nullptr;  // in its free list
   Block* previous = nullptr;
-  AccessRecord record;    // in page offsets
+  AccessRecord record;  // in page offsets
 };
 
 struct PoolUsage {

@@ -6,7 +6,9 @@
 namespace tessera::server {
 namespace {
 
-constexpr std::size_t class_bytes(int c) { return std::size_t{64} << (2 * c); }
+constexpr std::size_t class_bytes(int c) {
+  return std::size_t{64} << (2 * c);
+}
 
 int class_for(std::size_t bytes, int classes) {
   for (int c = 0; c < classes; ++c) {

@@ -34,7 +34,9 @@ class StagingPool {
   void release(StagingId id);
 
   /// Bytes of all leases; submitting threads hold back while there are too many.
-  std::uint64_t outstanding() const noexcept { return outstanding_.load(std::memory_order_relaxed); }
+  std::uint64_t outstanding() const noexcept {
+    return outstanding_.load(std::memory_order_relaxed);
+  }
 
  private:
   struct Record {

@@ -74,8 +74,8 @@ AccessRecord::Range& AccessRecord::isolate(std::uint64_t begin, std::uint64_t en
     if (end < r.end) rest.push_back({end, r.end, r.writes, r.reads});
   }
   ranges_ = std::move(rest);
-  const auto place = std::find_if(ranges_.begin(), ranges_.end(),
-                                  [&](const Range& r) { return r.begin >= end; });
+  const auto place =
+      std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& r) { return r.begin >= end; });
   return *ranges_.insert(place, Range{begin, end, {}, {}});
 }
 

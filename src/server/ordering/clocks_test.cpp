@@ -25,11 +25,11 @@ TEST(Clocks, WaitImpliesWhatTheOtherKnew) {
 // Joining the other queue's present would leave out a wait that is needed.
 TEST(Clocks, JoinTakesTheSnapshotOfTheTicketNotThePresent) {
   Clocks c(3);
-  c.issued(1, 1);         // B:1, knowing nothing of A
-  c.issued(0, 1);         // A:1
-  c.joined(1, {0, 1});    // B waits for A:1 …
-  c.issued(1, 2);         // … from B:2 on
-  c.joined(2, {1, 1});    // C waits for B:1 only
+  c.issued(1, 1);       // B:1, knowing nothing of A
+  c.issued(0, 1);       // A:1
+  c.joined(1, {0, 1});  // B waits for A:1 …
+  c.issued(1, 2);       // … from B:2 on
+  c.joined(2, {1, 1});  // C waits for B:1 only
   EXPECT_FALSE(c.ordered(2, {0, 1}));
   c.joined(2, {1, 2});
   EXPECT_TRUE(c.ordered(2, {0, 1}));

@@ -17,8 +17,8 @@ void Ordering::each_block(const Touch& touch, F&& f) {
     f(*touch.block, touch.region.offset, end);
     return;
   }
-  for (Block* b = pool_.at(touch.region.page, touch.region.offset);
-       b != nullptr && b->offset < end; b = b->after) {
+  for (Block* b = pool_.at(touch.region.page, touch.region.offset); b != nullptr && b->offset < end;
+       b = b->after) {
     f(*b, std::max(b->offset, touch.region.offset), std::min(b->offset + b->bytes, end));
   }
 }

@@ -32,7 +32,8 @@ std::array<uint32_t, 2> philox(uint32_t x, uint32_t y, uint32_t key) {
 }
 
 int32_t luma(uint32_t p) {
-  return static_cast<int32_t>((77 * (p & 255) + 150 * ((p >> 8) & 255) + 29 * ((p >> 16) & 255)) >> 8);
+  return static_cast<int32_t>((77 * (p & 255) + 150 * ((p >> 8) & 255) + 29 * ((p >> 16) & 255)) >>
+                              8);
 }
 
 class Control {
@@ -85,7 +86,8 @@ class Control {
       for (uint32_t k = 0; k < candidates; ++k) {
         const auto random = philox(n, k, key_seed);
         const uint32_t x = left + random[0] % wide, y = top + random[1] % high;
-        const uint32_t score = edge_[at(static_cast<int>(y), static_cast<int>(x))] * 8 + (random[0] >> 29) + 1;
+        const uint32_t score =
+            edge_[at(static_cast<int>(y), static_cast<int>(x))] * 8 + (random[0] >> 29) + 1;
         if (score > best) {
           best = score;
           place = x | (y << 16);
@@ -112,7 +114,8 @@ class Control {
       for (int r = 0; r < h_; ++r) {
         for (int c = 0; c < w_; ++c) {
           // The own square's seed first: it bounds the distance.
-          uint32_t best = static_cast<uint32_t>(r) / p_.cell * p_.columns + static_cast<uint32_t>(c) / p_.cell;
+          uint32_t best =
+              static_cast<uint32_t>(r) / p_.cell * p_.columns + static_cast<uint32_t>(c) / p_.cell;
           uint32_t least = distance(seed_[best], r, c);
           for (int dr = -1; dr <= 1; ++dr) {
             for (int dc = -1; dc <= 1; ++dc) {
@@ -142,7 +145,8 @@ class Control {
       for (int c = 0; c < w_; ++c) {
         const uint32_t id = id_[at(r, c)];
         const uint32_t w = 1 + edge_[at(r, c)] / 37;
-        const int32_t x = c - static_cast<int>(seed_[id] & 0xffff), y = r - static_cast<int>(seed_[id] >> 16);
+        const int32_t x = c - static_cast<int>(seed_[id] & 0xffff),
+                      y = r - static_cast<int>(seed_[id] >> 16);
 #pragma omp atomic
         weight[id] += w;
 #pragma omp atomic
@@ -156,10 +160,12 @@ class Control {
       const uint32_t n = static_cast<uint32_t>(i);
       if (weight[n] == 0) continue;
       const int32_t w = static_cast<int32_t>(weight[n]);
-      const int32_t left = static_cast<int32_t>(n % p_.columns * p_.cell), top = static_cast<int32_t>(n / p_.columns * p_.cell);
+      const int32_t left = static_cast<int32_t>(n % p_.columns * p_.cell),
+                    top = static_cast<int32_t>(n / p_.columns * p_.cell);
       const int32_t right = std::min(left + static_cast<int32_t>(p_.cell), w_) - 1;
       const int32_t bottom = std::min(top + static_cast<int32_t>(p_.cell), h_) - 1;
-      const int32_t x = std::clamp(static_cast<int32_t>(seed_[n] & 0xffff) + dx[n] / w, left, right);
+      const int32_t x =
+          std::clamp(static_cast<int32_t>(seed_[n] & 0xffff) + dx[n] / w, left, right);
       const int32_t y = std::clamp(static_cast<int32_t>(seed_[n] >> 16) + dy[n] / w, top, bottom);
       seed_[n] = static_cast<uint32_t>(x) | (static_cast<uint32_t>(y) << 16);
     }
@@ -196,14 +202,17 @@ class Control {
           out.pixels[at(r, c)] = g | (g << 8) | ((g + 4) << 16);
           continue;
         }
-        int32_t light = static_cast<int32_t>(philox(id, 1, key_tint)[0] & 31) - 16 + static_cast<int32_t>(grain & 7) - 4;
+        int32_t light = static_cast<int32_t>(philox(id, 1, key_tint)[0] & 31) - 16 +
+                        static_cast<int32_t>(grain & 7) - 4;
         if (other(-bevel, 0) || other(0, -bevel)) light += 34;
         if (other(bevel, 0) || other(0, bevel)) light -= 34;
-        const int32_t dx = c - static_cast<int>(seed_[id] & 0xffff), dy = r - static_cast<int>(seed_[id] >> 16);
+        const int32_t dx = c - static_cast<int>(seed_[id] & 0xffff),
+                      dy = r - static_cast<int>(seed_[id] >> 16);
         light -= (dx + dy) * 12 / static_cast<int32_t>(p_.cell);
         uint32_t pixel = 0;
         for (uint32_t channel = 0; channel < 3; ++channel) {
-          const int32_t mean = static_cast<int32_t>(sum[4 * std::size_t{id} + channel] / sum[4 * std::size_t{id} + 3]);
+          const int32_t mean = static_cast<int32_t>(sum[4 * std::size_t{id} + channel] /
+                                                    sum[4 * std::size_t{id} + 3]);
           pixel |= static_cast<uint32_t>(std::clamp(mean + light, 0, 255)) << (8 * channel);
         }
         out.pixels[at(r, c)] = pixel;
@@ -220,6 +229,8 @@ class Control {
 
 }  // namespace
 
-Picture run_control(const Picture& input, const Plan& plan) { return Control(input, plan).run(); }
+Picture run_control(const Picture& input, const Plan& plan) {
+  return Control(input, plan).run();
+}
 
 }  // namespace tessera::mosaic

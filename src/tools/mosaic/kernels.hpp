@@ -33,7 +33,8 @@ inline PhiloxBlock philox(const Expr<u32>& x, const Expr<u32>& y, u32 key) {
 }
 
 inline Expr<i32> luma(const Expr<u32>& p) {
-  return cast<i32>((77u * (p & 255u) + 150u * ((p >> 8u) & 255u) + 29u * ((p >> 16u) & 255u)) >> 8u);
+  return cast<i32>((77u * (p & 255u) + 150u * ((p >> 8u) & 255u) + 29u * ((p >> 16u) & 255u)) >>
+                   8u);
 }
 
 inline void edges(TensorIn<u32> picture, TensorOut<u32> edge) {
@@ -134,8 +135,10 @@ inline void relax(InOut<u32> seed, In<u32> weight, In<i32> dx, In<i32> dy, Scala
       const Expr<u32> s = ex(seed[absolute_pos]);
       const Expr<u32> left = n % columns * cell, top = n / columns * cell;
       const Expr<u32> right = min(left + cell, width) - 1u, bottom = min(top + cell, height) - 1u;
-      const Expr<i32> x = clamp(cast<i32>(s & 0xffffu) + dx[absolute_pos] / w, cast<i32>(left), cast<i32>(right));
-      const Expr<i32> y = clamp(cast<i32>(s >> 16u) + dy[absolute_pos] / w, cast<i32>(top), cast<i32>(bottom));
+      const Expr<i32> x =
+          clamp(cast<i32>(s & 0xffffu) + dx[absolute_pos] / w, cast<i32>(left), cast<i32>(right));
+      const Expr<i32> y =
+          clamp(cast<i32>(s >> 16u) + dy[absolute_pos] / w, cast<i32>(top), cast<i32>(bottom));
       seed[absolute_pos] = cast<u32>(x) | (cast<u32>(y) << 16u);
     }
   }
@@ -157,8 +160,8 @@ struct Relief {
   u32 grout = 1, bevel = 2;
 };
 
-inline void shade(TensorIn<u32> id, In<u32> seed, In<u32> sum, TensorOut<u32> out,
-                  Scalar<u32> cell, Relief relief) {
+inline void shade(TensorIn<u32> id, In<u32> seed, In<u32> sum, TensorOut<u32> out, Scalar<u32> cell,
+                  Relief relief) {
   const Expr<Index> r = ex(absolute_pos.y), c = ex(absolute_pos.x);
   $if(r < out.shape(0) && c < out.shape(1)) {
     const Expr<u32> n = id.load_or(r, c, 0u);

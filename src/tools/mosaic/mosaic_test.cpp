@@ -24,7 +24,8 @@ Picture noise(std::uint32_t width, std::uint32_t height) {
 }
 
 Device device(driver::SimOptions options) {
-  return Device(std::make_shared<detail::DeviceCore>(driver::make_sim(options), detail::CoreConfig{}));
+  return Device(
+      std::make_shared<detail::DeviceCore>(driver::make_sim(options), detail::CoreConfig{}));
 }
 
 class Sizes : public testing::TestWithParam<std::pair<std::uint32_t, std::uint32_t>> {};

@@ -45,8 +45,8 @@ Result<Picture> read_picture(const std::string& file) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"),
                                                            &std::fclose);
   if (!in) {
-    return Error(ErrorKind::Io, fmt::format("The picture {} cannot be opened: {}.", file,
-                                            std::strerror(errno)));
+    return Error(ErrorKind::Io,
+                 fmt::format("The picture {} cannot be opened: {}.", file, std::strerror(errno)));
   }
   int width = 0, height = 0, channels = 0;
   if (stbi_info_from_file(in.get(), &width, &height, &channels) == 0) {
@@ -55,9 +55,8 @@ Result<Picture> read_picture(const std::string& file) {
                              stbi_failure_reason()));
   }
   if (std::uint64_t(width) * std::uint64_t(height) > most_pixels) {
-    return Error(ErrorKind::TooLarge,
-                 fmt::format("{} has {}×{} pixels; at most {} can be taken.", file, width, height,
-                             most_pixels));
+    return Error(ErrorKind::TooLarge, fmt::format("{} has {}×{} pixels; at most {} can be taken.",
+                                                  file, width, height, most_pixels));
   }
   std::rewind(in.get());
   const std::unique_ptr<unsigned char, void (*)(void*)> data(
@@ -141,7 +140,8 @@ Picture crop(const Picture& p, std::uint32_t size) {
 std::string fingerprint(const Picture& p) {
   std::vector<unsigned char> bytes = rgb(p);
   for (const std::uint32_t n : {p.width, p.height}) {
-    for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<unsigned char>(n >> shift));
+    for (int shift = 0; shift < 32; shift += 8)
+      bytes.push_back(static_cast<unsigned char>(n >> shift));
   }
   return tools::sha256(std::as_bytes(std::span<const unsigned char>(bytes)));
 }
@@ -150,7 +150,8 @@ std::string preview(const Picture& p, std::uint32_t columns) {
   columns = std::min(columns, p.width);
   const std::uint32_t rows = std::max(1u, columns * p.height / p.width / 2);
   const auto pixel = [&](std::uint32_t x, std::uint32_t y) {
-    const std::uint32_t u = x * p.width / columns, v = std::min(y * p.height / (2 * rows), p.height - 1);
+    const std::uint32_t u = x * p.width / columns,
+                        v = std::min(y * p.height / (2 * rows), p.height - 1);
     const std::uint32_t c = p.pixels[std::size_t{v} * p.width + u];
     return fmt::format("{};{};{}", c & 255, (c >> 8) & 255, (c >> 16) & 255);
   };

@@ -4,7 +4,8 @@
 // Everything is whole numbers, so that every device must give the same picture, bit for bit.
 //
 //   edges    Sobel on luma, 0 … 255
-//   seeds    one stone per square of a grid, at the best of eight places drawn by Philox: the one on
+//   seeds    one stone per square of a grid, at the best of eight places drawn by Philox: the one
+//   on
 //            the strongest edge
 //   regions  jump flooding: each pixel takes the nearest seed, ties by number
 //   relax    Lloyd: seeds move to the weighted mean of their pixels, but never leave their square
@@ -33,7 +34,7 @@ struct Picture {
 
 struct Plan {
   std::uint32_t width = 1, height = 1;
-  std::uint32_t cell = 16;         // side of a grid square
+  std::uint32_t cell = 16;  // side of a grid square
   std::uint32_t columns = 1, rows = 1;
   std::uint32_t relax_steps = 4;
   std::uint32_t first_jump = 1;
@@ -60,7 +61,11 @@ inline Plan make_plan(std::uint32_t width, std::uint32_t height, std::uint32_t s
 }
 
 /// Half the grout's width and the bevel's, in pixels.
-inline std::uint32_t grout_of(const Plan& p) { return std::max(1u, p.cell / 14); }
-inline std::uint32_t bevel_of(const Plan& p) { return std::max(1u, p.cell / 7); }
+inline std::uint32_t grout_of(const Plan& p) {
+  return std::max(1u, p.cell / 14);
+}
+inline std::uint32_t bevel_of(const Plan& p) {
+  return std::max(1u, p.cell / 7);
+}
 
 }  // namespace tessera::mosaic

@@ -11,6 +11,3 @@ if(TESSERA_BUILD_TOOLS OR TESSERA_BUILD_BENCH)
   find_package(nlohmann_json REQUIRED)
   find_package(OpenMP REQUIRED COMPONENTS CXX)  # control rows alone
 endif()
-if(TESSERA_BUILD_BENCH)
-  find_package(benchmark REQUIRED)
-endif()

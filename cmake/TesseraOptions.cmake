@@ -28,4 +28,8 @@ if(TESSERA_SANITIZE)
   target_compile_options(tessera_compile_options INTERFACE
     -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
   target_link_options(tessera_compile_options INTERFACE -fsanitize=${TESSERA_SANITIZE})
+  # Instrumented code makes GCC see uninitialised members inside the standard library.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(tessera_compile_options INTERFACE -Wno-maybe-uninitialized)
+  endif()
 endif()

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "ir/kernel.hpp"
+#include "ir/variant.hpp"
 #include "tessera/result.hpp"
 
 namespace tessera::driver {
@@ -93,21 +94,7 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
-/// What a kernel is compiled for besides its own text. Part of every cache key.
-struct Variant {
-  // The physical grid holds the virtual cubes in x-major order, several rows deep, and may end
-  // with cubes that must do nothing: the kernel finds its virtual position from its linear one.
-  bool folded = false;
-  // Index is 64 bits wide. Only where Properties::wide_index.
-  bool wide_index = false;
-  // Bit per binding declared writable, at least those that the kernel writes.
-  std::uint64_t writable = 0;
-  // Empty, or per binding the earlier binding whose storage it shares (its own index if none):
-  // a sharing binding gets no storage of its own, and its entry in LaunchDesc::bindings equals
-  // the earlier one's. Both have the same element type.
-  std::vector<std::uint8_t> alias_of;
-  friend bool operator==(const Variant&, const Variant&) = default;
-};
+using ir::Variant;
 
 /// A compiled kernel as a value: code and what loading needs to know. Made by Driver::compile().
 struct Image {

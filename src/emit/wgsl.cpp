@@ -10,7 +10,7 @@
 namespace tessera::emit {
 namespace {
 
-using driver::Variant;
+using ir::Variant;
 using ir::Kernel;
 using ir::Opcode;
 

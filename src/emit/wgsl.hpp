@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "driver/driver.hpp"
+#include "ir/kernel.hpp"
+#include "ir/variant.hpp"
+#include "tessera/result.hpp"
 
 namespace tessera::emit {
 
@@ -14,7 +16,7 @@ namespace tessera::emit {
 /// the fault words (storage, read_write, array of {claim: atomic<u32>, site: u32, low: u32,
 /// high: u32} indexed by slot). Entry point "main". Unsupported names what WGSL lacks.
 struct WgslOptions {
-  driver::Variant variant;
+  ir::Variant variant;
   bool f16 = false;  // the device has shader-f16
 };
 Result<std::string> wgsl(const ir::Kernel& kernel, const WgslOptions& options);

@@ -16,7 +16,7 @@ using ir::Op;
 using ir::Opcode;
 using ir::Value;
 
-Statements::Statements(const ir::Kernel& kernel, const driver::Variant& variant, Helpers& helpers)
+Statements::Statements(const ir::Kernel& kernel, const ir::Variant& variant, Helpers& helpers)
     : k_(kernel),
       variant_(variant),
       helpers_(helpers),

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "driver/driver.hpp"
 #include "emit/wgsl_helpers.hpp"
 #include "ir/kernel.hpp"
+#include "ir/variant.hpp"
 
 namespace tessera::emit {
 
 /// The binding whose storage binding `i` uses.
-inline std::size_t storage_of(const driver::Variant& variant, std::size_t i) {
+inline std::size_t storage_of(const ir::Variant& variant, std::size_t i) {
   return variant.alias_of.empty() ? i : variant.alias_of[i];
 }
 
@@ -20,7 +20,7 @@ inline std::size_t storage_of(const driver::Variant& variant, std::size_t i) {
 /// used. A line comment names the source line where it changes.
 class Statements {
  public:
-  Statements(const ir::Kernel& kernel, const driver::Variant& variant, Helpers& helpers);
+  Statements(const ir::Kernel& kernel, const ir::Variant& variant, Helpers& helpers);
 
   std::string text();
   /// Whether some loop with a barrier must be left by all units of a cube where one has faulted.
@@ -47,7 +47,7 @@ class Statements {
   void source_line(const ir::Op& op);
 
   const ir::Kernel& k_;
-  const driver::Variant& variant_;
+  const ir::Variant& variant_;
   Helpers& helpers_;
   ir::ParameterLayout layout_;
   bool can_fault_;

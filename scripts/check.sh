@@ -44,7 +44,7 @@ done
 
 # Format
 if command -v clang-format-19 >/dev/null 2>&1; then
-  git ls-files '*.hpp' '*.cpp' | xargs -P "$(nproc)" -n 20 clang-format-19 --dry-run -Werror 2>&1 | grep -oE '^[^:]+:' | sort -u | sed 's/:$//' > build/log/format.log
+  git ls-files '*.hpp' '*.cpp' | xargs -P "$(nproc)" -n 20 clang-format-19 --dry-run -Werror 2>&1 | sed -n 's/^\([^: ]*\):[0-9]*:[0-9]*: error.*/\1/p' | sort -u > build/log/format.log
   while read -r file; do report "$file is not formatted (./dev format)."; done < build/log/format.log
 else
   echo "check: clang-format-19 is not here; the format is not checked."

@@ -10,9 +10,9 @@
 namespace tessera::emit {
 namespace {
 
-using ir::Variant;
 using ir::Kernel;
 using ir::Opcode;
+using ir::Variant;
 
 // The first type that WGSL lacks, with the place where it is used.
 std::string unsupported(const Kernel& k, bool f16) {

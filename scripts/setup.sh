@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
 # Brings what the project builds and runs with: Debian's packages by apt, everything else into the
 # git-ignored folder .deps. Idempotent, and quick when nothing changed. An optional part that
-# cannot be had disables its driver with a sentence and fails nothing.
+# cannot be had disables its driver with a sentence and fails nothing; the stamp keeps the sentence,
+# which is repeated by every run until `setup.sh --retry` (./dev setup) gets the part.
 set -u -o pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 deps="$root/.deps"
 log="$root/build/log/setup.log"
 . "$root/scripts/versions.env"
 
-stamp="$deps/stamp-$(cat "$root/scripts/versions.env" "$root/scripts/setup.sh" | sha256sum | cut -c1-16)"
-[ -f "$stamp" ] && exit 0
+# The folder counts, since the driver manifests name it: a checkout that moved is set up again.
+stamp="$deps/stamp-$( (cat "$root/scripts/versions.env" "$root/scripts/setup.sh"; echo "$root") | sha256sum | cut -c1-16)"
+if [ -f "$stamp" ]; then
+  [ -s "$stamp" ] || exit 0
+  if [ "${1:-}" != --retry ]; then
+    cat "$stamp" >&2
+    echo "setup: ./dev setup tries again to get what is missing." >&2
+    exit 0
+  fi
+fi
 
 if [ "$(uname -s)" != Linux ] || [ "$(uname -m)" != x86_64 ]; then
   echo "setup: this is $(uname -s) on $(uname -m); the packages are for Linux on x86_64." >&2
@@ -25,7 +34,15 @@ fi
 
 started=$SECONDS
 say() { printf 'setup: %-58s %4d s\n' "$1" $((SECONDS - started)); }
-skip() { echo "setup: $1" >&2; }
+skipped=""
+skip() { echo "setup: $1" >&2; skipped+="setup: $1"$'\n'; }
+# Never half a file under the final name.
+place() {
+  mkdir -p "$(dirname "$2")" && cp "$1" "$2.part" && mv "$2.part" "$2" && return
+  rm -f "$2.part"
+  echo "setup: $2 could not be written (is the disk full?)." >&2
+  exit 1
+}
 as_root() {
   if [ "$(id -u)" = 0 ]; then DEBIAN_FRONTEND=noninteractive "$@"
   elif command -v sudo >/dev/null 2>&1; then sudo DEBIAN_FRONTEND=noninteractive "$@"
@@ -75,7 +92,7 @@ if [ "$(sha_of "$library")" != "$WEBGPU_SHA256" ]; then
       "$WEBGPU_PACKAGE@$WEBGPU_VERSION" >>"$log" 2>&1); then
     found="$work/node_modules/$WEBGPU_PACKAGE/libwebgpu_wrapper.so"
     if [ "$(sha_of "$found")" = "$WEBGPU_SHA256" ]; then
-      mkdir -p "$deps/webgpu" && cp "$found" "$library"
+      place "$found" "$library"
     else
       skip "the WebGPU library of $WEBGPU_PACKAGE@$WEBGPU_VERSION has another checksum than the pinned one; it is not used."
     fi
@@ -100,7 +117,8 @@ if [ ! -f "$lvp" ]; then
   work=$(mktemp -d) && mkdir -p "$work/lists/partial" "$work/debs"
   options=""
   if [ "${mesa_major:-0}" -lt "$MESA_LEAST_MAJOR" ]; then
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -v security | head -1)
+    mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+      awk -v suite="${MESA_SUITE%-backports}" '$1 == suite && !found { print $2; found = 1 }')
     echo "deb $mirror $MESA_SUITE main" > "$work/suite.list"
     options="-o Dir::Etc::SourceList=$work/suite.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$work/lists"
     apt-get $options update >>"$log" 2>&1
@@ -109,25 +127,27 @@ if [ ! -f "$lvp" ]; then
     # Its libraries, as far as the distribution has them; whether they do is seen by loading it.
     needs=$(dpkg-deb -f "$work"/debs/mesa-vulkan-drivers_*.deb Depends | tr ',|' '\n\n' | awk '{print $1}' | sort -u)
     for p in $(missing $needs); do apt_install "$p" || true; done
-    mkdir -p "$deps/vulkan/mesa"
-    cp "$(find "$work/mesa" -name libvulkan_lvp.so | head -1)" "$lvp"
+    place "$(find "$work/mesa" -name libvulkan_lvp.so | head -1)" "$lvp"
   else
     skip "Mesa's software Vulkan driver could not be fetched. Log: $log"
   fi
   rm -rf "$work"
 fi
 if [ -f "$lvp" ] && loads "$lvp"; then manifest lvp_icd "$lvp"
-else skip "Mesa's software Vulkan driver is not usable here: $(ldd "$lvp" 2>/dev/null | grep 'not found' | tr -s ' \t\n' ' ')"; fi
+elif [ -f "$lvp" ]; then skip "Mesa's software Vulkan driver is not usable here: $(ldd "$lvp" 2>/dev/null | grep 'not found' | tr -s ' \t\n' ' ')"; fi
 say "software Vulkan driver of Mesa"
 
 swift="$deps/vulkan/swiftshader/libvk_swiftshader.so"
 if [ ! -f "$swift" ]; then
   work=$(mktemp -d)
   if (cd "$work" && apt-get download chromium-common >>"$log" 2>&1 && dpkg --fsys-tarfile chromium-common_*.deb | tar -x --wildcards '*libvk_swiftshader.so'); then
-    mkdir -p "$deps/vulkan/swiftshader"
-    cp "$(find "$work" -name libvk_swiftshader.so | head -1)" "$swift"
+    place "$(find "$work" -name libvk_swiftshader.so | head -1)" "$swift"
   else
-    skip "SwiftShader could not be fetched: this distribution has no package chromium-common with it. Log: $log"
+    if apt-cache show chromium-common 2>/dev/null | grep -q '^Package:'; then
+      skip "SwiftShader (of the package chromium-common) could not be fetched. Log: $log"
+    else
+      skip "SwiftShader is left out: this distribution has no package chromium-common."
+    fi
   fi
   rm -rf "$work"
 fi
@@ -136,4 +156,4 @@ elif [ -f "$swift" ]; then skip "SwiftShader is not usable here."; fi
 say "software Vulkan driver SwiftShader"
 
 rm -f "$deps"/stamp-*
-touch "$stamp"
+printf '%s' "$skipped" > "$stamp"

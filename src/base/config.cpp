@@ -155,9 +155,9 @@ std::optional<Error> read_table(const toml::table& table, const std::string& pre
       continue;
     }
     std::string value;
-    if (const auto text = node.value<std::string>()) {
+    if (const auto text = node.value_exact<std::string>()) {
       value = *text;
-    } else if (const auto number = node.value<std::int64_t>()) {
+    } else if (const auto number = node.value_exact<std::int64_t>()) {
       value = std::to_string(*number);
     } else {
       return Error(ErrorKind::InvalidArgument,
@@ -210,6 +210,12 @@ Result<Config> load_config(const ConfigOptions& options) {
   const auto [file, named] = config_file(!options.ignore_environment);
   std::error_code ignored;
   if (!file.empty() && (named || std::filesystem::exists(file, ignored))) {
+    // The parser takes a folder for an empty file.
+    if (std::filesystem::is_directory(file, ignored)) {
+      return Error(
+          ErrorKind::Io,
+          fmt::format("The configuration file {} cannot be read: it is a folder.", file.string()));
+    }
     const toml::parse_result parsed = toml::parse_file(file.string());
     if (!parsed) {
       return Error(

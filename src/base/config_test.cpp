@@ -169,8 +169,9 @@ TEST_F(ConfigTest, BadChoicesAreRefusedWithTheChoices) {
 
 TEST_F(ConfigTest, BadValuesOfTheFileAreRefusedWithTheFile) {
   for (const char* text :
-       {"streams.max = 0", "streams.max = 129", "streams.max = \"many\"", "streams.max = 8.5",
-        "streams.max = [8]", "streams.max = 2026-12-01", "log.level = \"loud\"", "log.level = 3"}) {
+       {"streams.max = 0", "streams.max = 129", "streams.max = \"many\"", "streams.max = true",
+        "streams.max = 8.5", "streams.max = 8.0", "streams.max = [8]", "streams.max = 2026-12-01",
+        "log.level = \"loud\"", "log.level = 3"}) {
     const fs::path file = write_file(text);
     const Error e = refused();
     EXPECT_EQ(e.kind(), ErrorKind::InvalidArgument) << text;
@@ -224,6 +225,13 @@ TEST_F(ConfigTest, ANamedFileThatIsNotThereIsRefused) {
   const Error e = refused();
   EXPECT_EQ(e.kind(), ErrorKind::Io);
   EXPECT_TRUE(mentions(e, absent)) << e.message();
+}
+
+TEST_F(ConfigTest, AFolderInPlaceOfAFileIsRefused) {
+  set("TESSERA_CONFIG", folder.string());
+  const Error e = refused();
+  EXPECT_EQ(e.kind(), ErrorKind::Io);
+  EXPECT_TRUE(mentions(e, folder.string())) << e.message();
 }
 
 TEST_F(ConfigTest, BytesThatAreNoTextAreRefusedNotFollowed) {

@@ -36,6 +36,7 @@ std::string scalar_cast(Elem from, Elem to, const std::string& x, Helpers& helpe
     const std::string wide = from == Elem::f16 ? fmt::format("f32({})", x) : x;
     return call(helpers.use(is_i32(to) ? "tess_f32_to_i32" : "tess_f32_to_u32"), {wide});
   }
+  if (is_u32(from) && to == Elem::f32) return call(helpers.use("tess_u32_to_f32"), {x});
   return fmt::format("{}({})", wgsl_type({to, 1}), x);
 }
 

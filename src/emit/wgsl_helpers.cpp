@@ -76,6 +76,16 @@ constexpr std::array helpers = {
            "  if (tess_is_nan(x) || x <= 0.0f) { return 0u; }\n"
            "  if (x >= 4294967296.0f) { return 4294967295u; }\n"
            "  return u32(x);\n}\n"},
+    // To nearest even in whole numbers: some devices round large ones twice.
+    Helper{"tess_u32_to_f32", "",
+           "fn tess_u32_to_f32(x: u32) -> f32 {\n"
+           "  if (x < 16777216u) { return f32(i32(x)); }\n"
+           "  let n = 8u - countLeadingZeros(x);\n"
+           "  let low = x & ((1u << n) - 1u);\n"
+           "  let half = 1u << (n - 1u);\n"
+           "  var q = x >> n;\n"
+           "  if (low > half || (low == half && (q & 1u) == 1u)) { q += 1u; }\n"
+           "  return f32(i32(q)) * f32(i32(1u << n));\n}\n"},
     Helper{"tess_mul_hi_u32", "",
            "fn tess_mul_hi_u32(a: u32, b: u32) -> u32 {\n"
            "  let al = a & 0xffffu;\n  let ah = a >> 16u;\n"

@@ -44,6 +44,8 @@ function(tessera_layer NAME)
     add_executable(tessera_${NAME}_tests ${tests})
     target_link_libraries(tessera_${NAME}_tests PRIVATE
       tessera_${NAME}_layer tessera_compile_options GTest::gtest GTest::gtest_main)
+    target_compile_definitions(tessera_${NAME}_tests PRIVATE
+      TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     add_test(NAME ${NAME} COMMAND tessera_${NAME}_tests)
   endif()
 endfunction()

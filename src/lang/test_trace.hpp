@@ -92,9 +92,6 @@ inline std::string at_line(const char* file, int line) {
 #define EXPECT_NAMES(message, text) \
   EXPECT_NE((message).find(text), std::string::npos) << (message) << "\nlacks " << (text)
 
-/// The test states what is right and what the library does not do yet: remove with the defect.
-#define TESSERA_KNOWN_DEFECT(reason) GTEST_SKIP() << "Known defect: " << (reason)
-
 inline int count_ops(const ir::Kernel& k, detail::Opcode code) {
   int n = 0;
   for (const ir::Region& r : k.regions) {

@@ -124,7 +124,9 @@ class Parser {
   bool type(Type& out) {
     out.lanes = 1;
     if (try_take("vec")) {
-      if (!small(out.lanes, 16) || !take("<") || !elem(out.elem)) return false;
+      if (!small(out.lanes, 16)) return false;
+      if (out.lanes < 2) return refuse("A vector has at least 2 lanes");
+      if (!take("<") || !elem(out.elem)) return false;
       return take(">");
     }
     return elem(out.elem);

@@ -45,6 +45,11 @@ class Verifier {
       }
       if (b.rank > 8) return refuse(fmt::format("Parameter {} has more than 8 axes.", b.name));
     }
+    for (const SharedBlock& s : k_.shared) {
+      if (s.atomic && (s.type.lanes != 1 || size_of(s.type.elem) != 4 || is_float(s.type.elem))) {
+        return refuse("A shared block is atomic: its elements must be i32 or u32.");
+      }
+    }
     if (k_.unit_count() == 0) return refuse("A cube needs at least one unit on each axis.");
     return {};
   }

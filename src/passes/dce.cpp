@@ -11,12 +11,13 @@ namespace {
 
 class Remover {
  public:
-  explicit Remover(Kernel& kernel) : k_(kernel), uses_(kernel.ops.size(), 0) {
+  explicit Remover(Kernel& kernel)
+      : k_(kernel), uses_(kernel.ops.size(), 0), stores_(kernel.ops.size(), 0) {
     walk(k_, 0, [&](Value v) {
       for (int i = 0; i < k_.ops[v].operand_count; ++i) {
         // A store alone keeps no variable alive.
-        if (k_.ops[v].code == Opcode::slot_store && i == 0) continue;
-        ++uses_[k_.arg(v, i)];
+        const bool target = k_.ops[v].code == Opcode::slot_store && i == 0;
+        ++(target ? stores_ : uses_)[k_.arg(v, i)];
       }
     });
   }
@@ -33,7 +34,8 @@ class Remover {
       return k_.regions[op.region_begin].ops.empty() && k_.regions[op.region_begin + 1].ops.empty();
     }
     if (op.code == Opcode::for_) return k_.regions[op.region_begin].ops.empty();
-    if (uses_[v] > 0) return false;
+    // The last load may go after a store was already passed: the variable waits for the next walk.
+    if (uses_[v] > 0 || stores_[v] > 0) return false;
     const ir::OpInfo& row = ir::info(op.code);
     return row.has(ir::trait_pure) || op.code == Opcode::slot_load || op.code == Opcode::load ||
            op.code == Opcode::load_or || op.code == Opcode::slot;
@@ -54,8 +56,8 @@ class Remover {
       }
       changed_ = true;
       for (int i = 0; i < k_.ops[v].operand_count; ++i) {
-        if (k_.ops[v].code == Opcode::slot_store && i == 0) continue;
-        --uses_[k_.arg(v, i)];
+        const bool target = k_.ops[v].code == Opcode::slot_store && i == 0;
+        --(target ? stores_ : uses_)[k_.arg(v, i)];
       }
     }
     k_.regions[id].ops.assign(kept.rbegin(), kept.rend());
@@ -63,6 +65,7 @@ class Remover {
 
   Kernel& k_;
   std::vector<std::uint32_t> uses_;
+  std::vector<std::uint32_t> stores_;  // of variables
   bool changed_ = false;
 };
 

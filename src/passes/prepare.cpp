@@ -31,6 +31,7 @@ Status prepare(ir::Kernel& kernel, Observer observer, void* context) {
     if (Status s = done("fold"); !s) return s;
     changed |= forward_slots(kernel);
     if (Status s = done("slots"); !s) return s;
+    compact(kernel);  // numbers in program order: sharing orders operands by them
     changed |= share_common(kernel);
     if (Status s = done("cse"); !s) return s;
     changed |= remove_dead(kernel);

@@ -12,16 +12,23 @@
 namespace tessera::passes {
 namespace {
 
-// Whether all units are here together; if not, because of which operation.
+// What tells units apart: a value, and the operation that acts on it. That one's place is named,
+// since a condition written with operators has none of its own.
+struct Cause {
+  Value value = ir::none;
+  Value at = ir::none;
+};
+
+// Whether all units are here together; if not, why.
 struct Flow {
   bool divergent = false;
-  Value cause = ir::none;
+  Cause cause;
 };
 
 // How a region may have been left by some units and not by others.
 struct Left {
-  std::optional<Value> by_break;
-  std::optional<Value> by_return;
+  std::optional<Cause> by_break;
+  std::optional<Cause> by_return;
 };
 
 class Analysis {
@@ -70,7 +77,7 @@ class Analysis {
           break;
         case Opcode::break_unless:
           if (flow.divergent || divergent_[k_.arg(v, 0)]) {
-            const Value cause = flow.divergent ? flow.cause : k_.arg(v, 0);
+            const Cause cause = flow.divergent ? flow.cause : Cause{k_.arg(v, 0), v};
             merge(left, flow, {cause, std::nullopt});
           }
           break;
@@ -105,14 +112,14 @@ class Analysis {
   static void merge(Left& left, Flow& flow, const Left& inner) {
     if (inner.by_break && !left.by_break) left.by_break = inner.by_break;
     if (inner.by_return && !left.by_return) left.by_return = inner.by_return;
-    const std::optional<Value> cause = inner.by_break ? inner.by_break : inner.by_return;
+    const std::optional<Cause> cause = inner.by_break ? inner.by_break : inner.by_return;
     if (cause && !flow.divergent) flow = {true, *cause};
   }
 
   Left branch(Value v, Flow flow) {
     const Op& op = k_.ops[v];
     Flow inside = flow;
-    if (!inside.divergent && divergent_[k_.arg(v, 0)]) inside = {true, k_.arg(v, 0)};
+    if (!inside.divergent && divergent_[k_.arg(v, 0)]) inside = {true, {k_.arg(v, 0), v}};
     Left left = region(op.region_begin, inside);
     const Left other = region(op.region_begin + 1, inside);
     if (!left.by_break) left.by_break = other.by_break;
@@ -125,12 +132,12 @@ class Analysis {
     Flow inside = flow;
     if (op.code == Opcode::for_) {
       for (const Value bound : k_.args(v)) {
-        if (!inside.divergent && divergent_[bound]) inside = {true, bound};
+        if (!inside.divergent && divergent_[bound]) inside = {true, {bound, v}};
       }
       mark(v, inside.divergent);
     }
     Left left = region(op.region_begin, inside);
-    const std::optional<Value> cause = left.by_break ? left.by_break : left.by_return;
+    const std::optional<Cause> cause = left.by_break ? left.by_break : left.by_return;
     if (cause && !inside.divergent) {
       // The next round starts without the units that left.
       left = region(op.region_begin, {true, *cause});
@@ -142,18 +149,18 @@ class Analysis {
   void barrier(Value v, Flow flow) {
     const Op& op = k_.ops[v];
     if (op.code == Opcode::uniform_load && !flow.divergent && divergent_[k_.arg(v, 0)]) {
-      flow = {true, k_.arg(v, 0)};
+      flow = {true, {k_.arg(v, 0), v}};
     }
     if (!flow.divergent || error_) return;
     const ir::Loc& at = k_.locs[op.loc];
-    const ir::Loc& why = k_.locs[k_.ops[flow.cause].loc];
+    const ir::Loc& why = k_.locs[k_.ops[flow.cause.at].loc];
     error_ = Error(ErrorKind::CompileFailed,
                    fmt::format("The barrier {} at {}:{} may be reached by some units of a cube and "
                                "not by others: whether they do depends on \"{}\" at {}:{}, which "
                                "can differ between units. Move the barrier out, or steer it by "
                                "scalars, shapes, cube_pos or uniform_load.",
                                ir::info(op.code).name, at.file, at.line,
-                               ir::print_op(k_, flow.cause), why.file, why.line))
+                               ir::print_op(k_, flow.cause.value), why.file, why.line))
                  .with_kernel(k_.name);
   }
 

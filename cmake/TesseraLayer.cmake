@@ -2,7 +2,8 @@
 #
 # A folder of src/ as an object library: every .cpp in it (and in SUBDIRS) that is no test, and one
 # executable tessera_NAME_tests from its *_test.cpp, linked with the layers below and no others, so
-# that an upward dependency does not link.
+# that an upward dependency does not link. Files named *_testing.cpp help tests of several layers and
+# do not go into the library.
 function(tessera_layer NAME)
   cmake_parse_arguments(L "" "" "DEPENDS;LIBRARIES;SUBDIRS" ${ARGN})
   set(patterns *.cpp)
@@ -11,7 +12,9 @@ function(tessera_layer NAME)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  set(helpers ${sources})
+  list(FILTER helpers INCLUDE REGEX "_testing\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_test(ing)?\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
 
   if(NOT sources)
@@ -28,6 +31,12 @@ function(tessera_layer NAME)
   target_sources(tessera_${NAME}_layer INTERFACE $<TARGET_OBJECTS:tessera_${NAME}_objects>)
   target_include_directories(tessera_${NAME}_layer INTERFACE
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+  if(TESSERA_BUILD_TESTS AND helpers)
+    add_library(tessera_${NAME}_testing OBJECT ${helpers})
+    target_link_libraries(tessera_${NAME}_testing PRIVATE
+      tessera_${NAME}_objects tessera_compile_options)
+    target_sources(tessera_${NAME}_layer INTERFACE $<TARGET_OBJECTS:tessera_${NAME}_testing>)
+  endif()
   foreach(lib IN LISTS L_LIBRARIES)
     target_link_libraries(tessera_${NAME}_objects PUBLIC ${lib})
     target_link_libraries(tessera_${NAME}_layer INTERFACE ${lib})

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The random programs: declarations, then values, statements and exchanges over shared memory.
-#include "ir/random_program.hpp"
-
 #include <array>
 #include <utility>
 #include <vector>
 
 #include "ir/op_info.hpp"
+#include "ir/random_program.hpp"
 #include "ir/test_kernel.hpp"
 
 namespace tessera::ir {

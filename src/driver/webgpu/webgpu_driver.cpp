@@ -193,6 +193,11 @@ Status WebgpuDriver::alive() const {
   return lost_ ? Status(*lost_) : Status();
 }
 
+void WebgpuDriver::lose() {
+  const auto calls = guard();
+  api_.DeviceDestroy(device_);
+}
+
 std::optional<Error> WebgpuDriver::lost() const {
   const std::lock_guard lock(state_);
   return lost_;

@@ -56,6 +56,9 @@ class WebgpuDriver final : public Driver {
   std::vector<LateError> take_late_errors() override;
   std::optional<Error> lost() const override;
 
+  /// Destroys the device as its loss would; for tests.
+  void lose();
+
  private:
   explicit WebgpuDriver(const wg::Api& api) : api_(api) {}
 

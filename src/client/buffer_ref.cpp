@@ -201,7 +201,7 @@ void write_owned(const BufferRef& buffer, std::span<const std::byte> bytes,
   DeviceCore& core = core_of(buffer);
   CommandWriter<server::UploadCommand> command(0, where);
   command->to = binding_of(buffer, Access::out);
-  command->staging = core.shared().staging.adopt(bytes, std::move(owner));
+  command->staging = core.shared().staging.adopt(base::Bytes(bytes, std::move(owner)));
   core.executor().push(command.header());
 }
 
@@ -248,15 +248,14 @@ void fill(const BufferRef& buffer, std::span<const std::byte> element, const Str
     return;
   }
   // An element with no short period is written from the host.
-  auto owner = std::make_shared<std::vector<std::byte>>(buffer.bytes);
-  for (std::size_t i = 0; i < owner->size(); i += element.size()) {
-    std::memcpy(owner->data() + i, element.data(), element.size());
+  std::vector<std::byte> bytes(buffer.bytes);
+  for (std::size_t i = 0; i < bytes.size(); i += element.size()) {
+    std::memcpy(bytes.data() + i, element.data(), element.size());
   }
-  const std::span<const std::byte> bytes(*owner);
   DeviceCore& core = core_of(buffer);
   CommandWriter<server::UploadCommand> upload(stream_id(stream), where);
   upload->to = binding_of(buffer, Access::out);
-  upload->staging = core.shared().staging.adopt(bytes, std::move(owner));
+  upload->staging = core.shared().staging.adopt(base::Bytes(std::move(bytes)));
   core.executor().push(upload.header());
 }
 

@@ -43,12 +43,13 @@ StagingPool::Lease StagingPool::acquire(std::size_t bytes) {
   return {id, {record.block.get(), bytes}};
 }
 
-StagingId StagingPool::adopt(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+StagingId StagingPool::adopt(base::Bytes bytes) {
   const std::lock_guard lock(mutex_);
   const StagingId id = take_record(-1);
-  records_[id].bytes = bytes;
-  records_[id].owner = std::move(owner);
-  outstanding_.fetch_add(bytes.size(), std::memory_order_relaxed);
+  Record& record = records_[id];
+  record.bytes = bytes.span();
+  record.owned = std::move(bytes);
+  outstanding_.fetch_add(record.bytes.size(), std::memory_order_relaxed);
   return id;
 }
 
@@ -58,13 +59,13 @@ std::span<const std::byte> StagingPool::view(StagingId id) const {
 }
 
 void StagingPool::release(StagingId id) {
-  std::shared_ptr<const void> owner;  // user memory is freed after the lock
+  base::Bytes owned;  // user memory is freed after the lock
   std::unique_ptr<std::byte[]> block;
   const std::lock_guard lock(mutex_);
   Record& record = records_[id];
   outstanding_.fetch_sub(record.bytes.size(), std::memory_order_relaxed);
   record.bytes = {};
-  owner = std::move(record.owner);
+  owned = std::move(record.owned);
   if (record.size_class >= 0) {
     free_[record.size_class].push_back(id);
   } else {

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "server/ids.hpp"
 
 namespace tessera::server {
@@ -28,8 +29,8 @@ class StagingPool {
   };
   /// Room for `bytes` bytes, which the caller fills.
   Lease acquire(std::size_t bytes);
-  /// Bytes that `owner` keeps alive.
-  StagingId adopt(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+  /// Bytes that are already in memory of their own.
+  StagingId adopt(base::Bytes bytes);
   std::span<const std::byte> view(StagingId id) const;
   void release(StagingId id);
 
@@ -42,7 +43,7 @@ class StagingPool {
   struct Record {
     std::span<const std::byte> bytes;
     std::unique_ptr<std::byte[]> block;  // kept for the next lease of its class
-    std::shared_ptr<const void> owner;
+    base::Bytes owned;
     int size_class = -1;  // -1: adopted or over-sized
   };
   StagingId take_record(int size_class);

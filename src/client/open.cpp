@@ -40,6 +40,9 @@ Result<Setup> setup(const Options& options) {
   s.core.server.submit_every = static_cast<std::uint32_t>(config->number("launch.submit_every"));
   s.core.server.page_bytes = static_cast<std::uint64_t>(config->number("pool.page_mib")) << 20;
   s.core.executor.ring_cells = static_cast<std::size_t>(config->number("executor.ring_cells"));
+  if (const std::int64_t hang = config->number("device.hang_seconds"); hang > 0) {
+    s.core.executor.hang_after = std::chrono::seconds(hang);
+  }
   s.core.compile_threads = static_cast<unsigned>(config->number("compile.threads"));
   s.webgpu.library = config->text("webgpu.library");
   s.webgpu.vulkan_drivers = config->text("vulkan.drivers");

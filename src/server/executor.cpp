@@ -64,8 +64,38 @@ void Executor::admit() {
       continue;
     }
     const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
-    if (!driver_.wait_host(oldest.queue, oldest.ticket, soon)) return;  // lost: errors follow
+    if (!wait_host(oldest, soon)) return;  // lost: errors follow
   }
+}
+
+// Operations that have completed, on all queues together.
+std::uint64_t Executor::progress() const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t q = 0; q < driver_.properties().queues; ++q) {
+    sum += driver_.completed(static_cast<driver::QueueId>(q));
+  }
+  return sum;
+}
+
+Result<bool> Executor::wait_host(Point point, driver::Deadline deadline) {
+  if (!config_.hang_after) return driver_.wait_host(point.queue, point.ticket, deadline);
+  std::uint64_t before = progress();
+  for (;;) {
+    std::chrono::steady_clock::time_point until =
+        std::chrono::steady_clock::now() + *config_.hang_after;
+    const bool deadline_first = deadline && *deadline < until;
+    if (deadline_first) until = *deadline;
+    Result<bool> done = driver_.wait_host(point.queue, point.ticket, until);
+    if (!done || *done || deadline_first) return done;
+    const std::uint64_t now = progress();
+    if (now == before) break;
+    before = now;
+  }
+  return with_server([&](Server& server) -> Result<bool> {
+    const Error hang = server.describe_hang(*config_.hang_after);
+    server.lose(hang);
+    return hang;
+  });
 }
 
 void Executor::run_or_push(const CommandHeader& command) {

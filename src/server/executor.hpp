@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -25,6 +26,9 @@ struct ExecutorConfig {
   std::size_t ring_cells = 4096;
   std::uint32_t log_limit = 16384;           // entries of the in-flight log
   std::uint64_t staging_limit = 512u << 20;  // bytes of host memory held for uploads
+  // A device that finishes nothing for so long while somebody waits for it counts as lost. None:
+  // it may take as long as it likes.
+  std::optional<std::chrono::nanoseconds> hang_after;
 };
 
 class Executor {
@@ -48,9 +52,7 @@ class Executor {
   }
   std::uint64_t positions() const noexcept { return ring_.positions(); }
   /// Waits on the caller's thread until the ticket has completed or failed.
-  Result<bool> wait_host(Point point, driver::Deadline deadline) {
-    return driver_.wait_host(point.queue, point.ticket, deadline);
-  }
+  Result<bool> wait_host(Point point, driver::Deadline deadline);
   /// Ends the thread after what is queued. Later pushes are dropped.
   void stop();
   bool stopped() const noexcept { return stopping_.load(std::memory_order_acquire); }
@@ -59,6 +61,7 @@ class Executor {
   void work();
   bool drain();
   void admit();
+  std::uint64_t progress() const;
   void notify();
 
   driver::Driver& driver_;

@@ -34,6 +34,7 @@ void Server::execute(const CommandHeader& command) {
 }
 
 void Server::dispatch(const CommandHeader& command) {
+  if (failures_.lost()) return refuse_lost(command);
   switch (command.kind) {
     case CommandKind::alloc:
       run(as<AllocCommand>(command));
@@ -66,6 +67,53 @@ void Server::dispatch(const CommandHeader& command) {
     case CommandKind::spilled:
       break;  // the ring keeps these to itself
   }
+}
+
+// Nothing reaches a lost device any more. What it held is unreachable rather than failed, so only
+// the answers that somebody waits for carry the reason; claims from before it still come first.
+void Server::refuse_lost(const CommandHeader& command) {
+  const Error& lost = *failures_.lost();
+  const auto answer = [&](PendingId id, std::optional<Error> claim) {
+    const std::shared_ptr<PendingState> pending = shared_.pendings.take(id);
+    pending->failure = claim ? *claim : lost;
+    pending->publish();
+  };
+  switch (command.kind) {
+    case CommandKind::alloc: {
+      const auto& alloc = as<AllocCommand>(command);
+      failures_.never_allocated(allocations_.make(alloc.allocation, alloc.bytes), lost,
+                                command.stream);
+      break;
+    }
+    case CommandKind::upload:
+      shared_.staging.release(as<UploadCommand>(command).staging);
+      break;
+    case CommandKind::launch: {
+      const auto& launch = as<LaunchCommand>(command);
+      const bool can_fault = loader_.entry(launch.kernel).can_fault;
+      shared_.fault_launches.fetch_sub((can_fault ? 1u : 0u) + (launch.dynamic != 0 ? 1u : 0u),
+                                       std::memory_order_relaxed);
+      break;
+    }
+    case CommandKind::read: {
+      const auto& read = as<ReadCommand>(command);
+      answer(read.pending, failures_.check(bindings_of(read)));
+      break;
+    }
+    case CommandKind::sync:
+      answer(as<SyncCommand>(command).pending, std::nullopt);
+      break;
+    case CommandKind::fail:
+      (void)shared_.errors.take(as<FailCommand>(command).error);
+      break;
+    default:
+      break;
+  }
+}
+
+void Server::lose(const Error& error) {
+  failures_.lose(error);
+  inspect();
 }
 
 void Server::idle() {
@@ -201,11 +249,13 @@ void Server::unpark() {
 }
 
 std::optional<Error> Server::check(const Binding& binding) {
-  return failures_.check(binding);
+  std::optional<Error> claim = failures_.check(binding);
+  return claim ? claim : failures_.lost();
 }
 
 std::optional<Error> Server::earliest_failure(std::optional<StreamId> stream) {
-  return failures_.earliest(stream);
+  std::optional<Error> claim = failures_.earliest(stream);
+  return claim ? claim : failures_.lost();
 }
 
 Point Server::oldest() const {

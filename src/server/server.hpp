@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,6 +54,8 @@ struct Shared {
 
 /// Stands in the log for the page of dynamic counts, which is no allocation of a user.
 inline constexpr AllocationId counts_allocation{~std::uint32_t{0} - 1, 1};
+/// Likewise for the server's own copies of ranges that a launch could not be bound to.
+inline constexpr std::uint32_t scratch_slot = ~std::uint32_t{0} - 2;
 
 struct MemoryUsage {
   std::uint64_t live = 0;      // allocations
@@ -74,6 +77,10 @@ class Server {
   void retry_parked() { unpark(); }
   /// Takes in what the device has completed.
   void inspect();
+  /// The device is taken for lost: it hangs, or a rule was broken that nothing can be made of.
+  void lose(const Error& error);
+  /// The sentence for a device that has finished nothing for so long, with what it is at.
+  Error describe_hang(std::chrono::nanoseconds after) const;
 
   /// What is known now about the bytes.
   std::optional<Error> check(const Binding& binding);
@@ -101,6 +108,7 @@ class Server {
 
   // server.cpp
   void dispatch(const CommandHeader& command);
+  void refuse_lost(const CommandHeader& command);
   void apply_releases();
   void release(AllocationId id);
   void forget(Allocation& a);
@@ -167,6 +175,8 @@ class Server {
   std::vector<Touch> touches_;
   std::vector<driver::Region> regions_;
   std::vector<Block*> scratch_;
+  std::vector<ByteRange> scratch_reads_;
+  std::uint32_t next_scratch_ = 1;
 
   // Dynamic counts: a page of 12-byte slots, each given to one launch, and the kernel that fills
   // them.

@@ -78,6 +78,7 @@ Result<driver::Region> Server::enqueue_guard(const LaunchCommand& command, Queue
     return ticket.error();
   }
   entry.at = {queue, *ticket};
+  failures_.slot_armed();
   ordering_.after(queue, *ticket, touched);
   return slot;
 }

@@ -61,4 +61,27 @@ Error Server::explain_fault(const LogEntry& entry, const driver::FaultWord& word
                             kernel.name, verb, element, binding.name, buffer, shape, at));
 }
 
+Error Server::describe_hang(std::chrono::nanoseconds after) const {
+  const double seconds = std::chrono::duration<double>(after).count();
+  const InflightLog& log = failures_.log();
+  for (std::size_t i = 0; i < log.size(); ++i) {
+    const LogEntry& entry = log[i];
+    if (entry.at.ticket == 0 || driver_.completed(entry.at.queue) >= entry.at.ticket) continue;
+    const std::string what =
+        entry.kind == OpKind::launch
+            ? fmt::format("kernel {}", loader_.entry(entry.kernel).kernel->name)
+            : "an operation";
+    return Error(
+        ErrorKind::DeviceLost,
+        fmt::format("{} has finished nothing for {} s and is taken for lost; it was at {} "
+                    "issued at {}:{}. Where that may take longer, raise the "
+                    "configuration key device.hang_seconds.",
+                    driver_.properties().name, seconds, what, entry.site.file, entry.site.line),
+        entry.site);
+  }
+  return Error(ErrorKind::DeviceLost,
+               fmt::format("{} has finished nothing for {} s and is taken for lost.",
+                           driver_.properties().name, seconds));
+}
+
 }  // namespace tessera::server

@@ -104,11 +104,12 @@ bool Server::run(const LaunchCommand& command) {
     const Error error = tainted->with_context(
         fmt::format("skipping kernel {} launched at {}:{}, which needs it", name,
                     command.header.site.file, command.header.site.line));
+    WriteScope scope(failures_, writes_, command.header.stream, name, command.header.site);
     if (command.dynamic != 0) {
-      // What is tainted already stays as it is.
-      std::erase_if(writes_, [&](const Binding& b) { return failures_.check(b).has_value(); });
+      scope.fail_clean(error);  // what is tainted already stays as it is
+    } else {
+      scope.fail(error);
     }
-    WriteScope(failures_, writes_, command.header.stream, name, command.header.site).fail(error);
     return true;
   }
   WriteScope scope(failures_, writes_, command.header.stream, name, command.header.site);
@@ -174,6 +175,16 @@ Status Server::separate_overlaps(QueueId queue, const LaunchCommand& command,
       Result<driver::Ticket> ticket = driver_.copy(queue, regions_[i], copy);
       if (!ticket) return ticket.error();
       ordering_.after(queue, *ticket, touched);
+      LogEntry& entry = failures_.log().append();
+      entry.kind = OpKind::copy;
+      entry.at = {queue, *ticket};
+      entry.stream = command.header.stream;
+      entry.site = command.header.site;
+      entry.reads.push_back(
+          {bindings[i].allocation, bindings[i].offset, bindings[i].offset + bindings[i].bytes});
+      const ByteRange scratch{{scratch_slot, next_scratch_++}, 0, bindings[i].bytes};
+      entry.writes.push_back(scratch);
+      scratch_reads_.push_back(scratch);
       regions_[i] = copy;
       touches_[i] = {*block, copy, true, false};
       break;
@@ -213,6 +224,7 @@ Status Server::enqueue_launch(const LaunchCommand& command, const KernelEntry& k
     // Free for the next request at once: the blocks' records order it after this launch.
     for (Block* block : scratch_) pool_.give_back(block);
     scratch_.clear();
+    scratch_reads_.clear();
   };
   Status separated = separate_overlaps(queue, command, kernel, variant.variant);
   if (separated && launch.indirect) {
@@ -231,9 +243,13 @@ Status Server::enqueue_launch(const LaunchCommand& command, const KernelEntry& k
   entry.site = command.header.site;
   entry.kernel = command.kernel;
   entry.full_overwrite = command.dynamic == 0;
-  for (const Binding& b : reads_) {
+  // As first_failed_input() looks at them: with a dynamic count the outputs count as inputs.
+  const std::span<const Binding> inputs =
+      launch.indirect ? bindings : std::span<const Binding>(reads_);
+  for (const Binding& b : inputs) {
     entry.reads.push_back({b.allocation, b.offset, b.offset + b.bytes});
   }
+  for (const ByteRange& r : scratch_reads_) entry.reads.push_back(r);
   if (launch.indirect) {
     entry.reads.push_back({counts_allocation, launch.indirect->offset,
                            launch.indirect->offset + launch.indirect->bytes});
@@ -256,6 +272,7 @@ Status Server::enqueue_launch(const LaunchCommand& command, const KernelEntry& k
     return ticket.error();
   }
   entry.at = {queue, *ticket};
+  if (slot != LogEntry::no_slot) failures_.slot_armed();
   ordering_.after(queue, *ticket, touches_);
   give_back_scratch();
   shared_.log_size.store(static_cast<std::uint32_t>(failures_.log().size()),

@@ -16,9 +16,11 @@ void Server::run(const AllocCommand& command) {
     if (trim() > 0) block = pool_.take(command.bytes);
   }
   if (!block) {
-    a.never =
+    failures_.never_allocated(
+        a,
         block.error().with_context(fmt::format("allocating {} bytes at {}:{}", command.bytes,
-                                               command.header.site.file, command.header.site.line));
+                                               command.header.site.file, command.header.site.line)),
+        command.header.stream);
     return;
   }
   a.block = *block;

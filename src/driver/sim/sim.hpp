@@ -9,6 +9,7 @@
 #include <string>
 
 #include "driver/driver.hpp"
+#include "driver/sim/sim_faults.hpp"
 
 namespace tessera::driver {
 
@@ -21,6 +22,10 @@ struct SimOptions {
   // Operations run when enqueued and nothing is checked but what kernels check themselves.
   bool instant = false;
   std::string name;  // empty: by `instant`
+  SimFaults faults;
+  // completed() may say less than is done, as devices do whose news travels.
+  bool late_news = false;
+  bool one_access_per_page = false;  // see Properties
   // How long wait_host() without a deadline stands still for another thread to submit what it
   // needs, before it calls the wait endless.
   std::chrono::milliseconds patience{2000};

@@ -44,6 +44,7 @@ Properties describe(const SimOptions& o) {
   p.max_cubes = {65535, 65535, 65535};
   p.plane_min = p.plane_max = 32;
   p.fault_slots = fault_slots;
+  p.one_access_per_page = o.one_access_per_page;
   return p;
 }
 
@@ -59,7 +60,9 @@ SimDriver::SimDriver(const SimOptions& options)
       random_(options.seed),
       known_to_host_(properties_.queues),
       queues_(std::make_unique<Queue[]>(properties_.queues)),
-      faults_(fault_slots) {
+      faults_(fault_slots),
+      faults_plan_(options.faults),
+      memory_limit_(options.memory_limit) {
   for (std::uint32_t q = 0; q < properties_.queues; ++q) {
     queues_[q].clock.resize(properties_.queues);
   }
@@ -113,9 +116,12 @@ Result<PageId> SimDriver::allocate(PageKind kind, std::uint64_t bytes) {
     return Error(ErrorKind::OutOfMemory,
                  fmt::format("A page of {} bytes does not fit: {} of {} bytes of {} are in use. "
                              "Release memory and try again.",
-                             bytes, used_, options_.memory_limit, properties_.name));
+                             bytes, used_, memory_limit_, properties_.name));
   };
-  if (bytes > options_.memory_limit - used_) return out_of_memory();
+  if (auto e = injected(SimCall::allocate)) {
+    return e->kind() == ErrorKind::DeviceLost ? *e : Error(ErrorKind::OutOfMemory, e->message());
+  }
+  if (bytes > memory_limit_ - std::min(used_, memory_limit_)) return out_of_memory();
   auto page = Page::make(next_page_, kind, bytes, !options_.instant,
                          !options_.instant && options_.find_unwritten);
   if (page == nullptr) return out_of_memory();
@@ -137,7 +143,7 @@ void SimDriver::free(PageId page) {
   const std::lock_guard lock(mutex_);
   const auto it = pages_.find(page);
   if (it == pages_.end()) return violation(fmt::format("Page {} was freed and is no page.", page));
-  if (!host_knows(it->second->users)) {
+  if (!lost_ && !host_knows(it->second->users)) {
     for (std::uint32_t q = 0; q < properties_.queues; ++q) {
       const Ticket t = it->second->users[q];
       if (t > known_to_host_[q]) {
@@ -168,6 +174,13 @@ Result<SimDriver::Target> SimDriver::target(const Region& region, const char* us
 
 Result<Image> SimDriver::compile(std::shared_ptr<const ir::Kernel> kernel,
                                  const Variant& variant) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto e = injected(SimCall::compile)) {
+      return e->kind() == ErrorKind::DeviceLost ? *e
+                                                : Error(ErrorKind::CompileFailed, e->message());
+    }
+  }
   const auto unsupported = [&](std::string sentence) {
     return Error(ErrorKind::Unsupported, std::move(sentence)).with_kernel(kernel->name);
   };
@@ -213,6 +226,7 @@ Result<KernelId> SimDriver::load(const Image& image) {
     kernel = std::make_shared<const ir::Kernel>(*std::move(parsed));
   }
   const std::lock_guard lock(mutex_);
+  if (auto e = injected(SimCall::load)) return *e;
   kernels_.emplace(next_kernel_,
                    Loaded{std::move(kernel), image.variant, Clock(properties_.queues)});
   return next_kernel_++;
@@ -224,7 +238,7 @@ void SimDriver::unload(KernelId kernel) {
   if (it == kernels_.end()) {
     return violation(fmt::format("Kernel {} was unloaded and is not loaded.", kernel));
   }
-  if (!host_knows(it->second.users)) {
+  if (!lost_ && !host_knows(it->second.users)) {
     violation(fmt::format("Kernel '{}' was unloaded before its launches were seen to complete.",
                           it->second.kernel->name));
   }
@@ -241,6 +255,9 @@ Status SimDriver::known_queue(QueueId queue) {
 
 Result<Ticket> SimDriver::enqueue(QueueId q, Operation op, std::string what) {
   Queue& queue = queues_[q];
+  const auto call =
+      static_cast<SimCall>(static_cast<int>(SimCall::launch) + static_cast<int>(op.kind));
+  if (auto e = injected(call, op.fault)) return *e;
   op.id = {q, ++queue.issued};
   if (options_.instant) {
     execute(op);
@@ -428,11 +445,16 @@ Result<Driver::Download> SimDriver::download(QueueId queue, Region from) {
   const ReadId read = op.read = next_read_++;
   reads_[read].op = {queue, queues_[queue].issued + 1};
   const auto ticket = enqueue(queue, std::move(op), "download");
+  if (!ticket) {
+    reads_.erase(read);
+    return ticket.error();
+  }
   return Download{*ticket, read};
 }
 
 Status SimDriver::take_read(ReadId read, std::span<std::byte> to) {
   const std::lock_guard lock(mutex_);
+  if (lost_) return *lost_;
   const auto it = reads_.find(read);
   if (it == reads_.end()) return refuse(fmt::format("Read {} was taken or dropped before.", read));
   const OpId op = it->second.op;
@@ -451,7 +473,7 @@ Status SimDriver::take_read(ReadId read, std::span<std::byte> to) {
 
 void SimDriver::drop_read(ReadId read) {
   const std::lock_guard lock(mutex_);
-  if (reads_.erase(read) == 0) {
+  if (reads_.erase(read) == 0 && !lost_) {
     violation(fmt::format("Read {} was dropped and had been taken or dropped before.", read));
   }
 }

@@ -37,6 +37,19 @@ class SimDriver : public Driver {
   /// Operations in the order in which they ran. Empty with `instant`.
   std::vector<OpId> history() const;  // [any thread]
 
+  // For tests that arrange what happens when. All [any thread].
+  /// Lets nothing of the queue run until it is released.
+  void hold(QueueId queue);
+  void release(QueueId queue);
+  void plan(SimFaultAt fault);
+  void stop_drawing_faults();
+  std::uint64_t faults_injected() const;
+  std::uint64_t calls(SimCall call) const;  // so far
+  void set_memory_limit(std::uint64_t bytes);
+  std::uint64_t memory_in_use() const;
+  /// The device is gone, as if it had been unplugged.
+  void lose(std::string why);
+
   const Properties& properties() const noexcept override { return properties_; }
   Result<PageId> allocate(PageKind kind, std::uint64_t bytes) override;
   void free(PageId page) override;
@@ -58,7 +71,7 @@ class SimDriver : public Driver {
   FaultWord fault(std::uint32_t slot) const override;
   void clear_fault(std::uint32_t slot) override;
   std::vector<LateError> take_late_errors() override;
-  std::optional<Error> lost() const override { return std::nullopt; }
+  std::optional<Error> lost() const override;
 
  private:
   struct Target {
@@ -91,6 +104,7 @@ class SimDriver : public Driver {
     int width = 0;
     std::span<const std::byte> from;
     ReadId read = 0;
+    std::optional<SimFault> fault;
   };
   struct Queue {
     std::deque<Operation> pending;
@@ -98,6 +112,8 @@ class SimDriver : public Driver {
     Clock clock;              // of what the next operation comes after
     Ticket issued = 0, submitted = 0;
     std::atomic<Ticket> done{0};
+    Ticket told = 0;  // what completed() says
+    bool held = false;
     std::vector<Clock> clocks;      // by ticket - 1; kept while checking
     std::vector<std::string> what;  // the same: "launch of 'saxpy'"
   };
@@ -108,6 +124,9 @@ class SimDriver : public Driver {
 
   // sim_driver.cpp
   Error refuse(std::string sentence);
+  std::optional<Error> injected(SimCall call, std::optional<SimFault>& operation) const;
+  std::optional<Error> injected(SimCall call) const;
+  void lose_now(std::string why) const;
   void violation(std::string sentence) const;
   Result<Target> target(const Region& region, const char* use);
   Result<Ticket> enqueue(QueueId queue, Operation op, std::string what);
@@ -127,6 +146,7 @@ class SimDriver : public Driver {
   void touch(const Operation& op, const Target& target, bool writes);
   void need_written(const Operation& op, const Target& target);
   void mark_written(const Target& target);
+  void spoil(const Operation& op);
   void check_observed(const Operation& op, const std::vector<ir::Access>& observed);
 
   const SimOptions options_;
@@ -143,6 +163,9 @@ class SimDriver : public Driver {
   std::map<ReadId, Read> reads_;
   std::vector<FaultWord> faults_;
   std::vector<LateError> late_errors_;
+  mutable SimFaultPlan faults_plan_;
+  mutable std::optional<Error> lost_;
+  std::uint64_t memory_limit_ = 0;
   std::uint64_t used_ = 0;
   PageId next_page_ = 1;
   KernelId next_kernel_ = 1;

@@ -12,9 +12,9 @@
 namespace tessera::driver {
 
 bool SimDriver::runnable(const Queue& queue) const {
-  if (queue.pending.empty()) return false;
+  if (queue.pending.empty() || queue.held || lost_) return false;
   const Operation& op = queue.pending.front();
-  if (op.id.ticket > queue.submitted) return false;
+  if (op.id.ticket > queue.submitted || op.fault == SimFault::hang) return false;
   return std::all_of(op.waits.begin(), op.waits.end(), [&](OpId w) {
     return queues_[w.queue].done.load(std::memory_order_relaxed) >= w.ticket;
   });
@@ -34,6 +34,10 @@ bool SimDriver::advance() const {
   Queue& queue = self->queues_[q];
   const Operation op = std::move(queue.pending.front());
   queue.pending.pop_front();
+  if (op.fault == SimFault::trap) {
+    lose_now(fmt::format("{} trapped: illegal address.", describe(op.id)));
+    return true;
+  }
   self->execute(op);
   self->history_.push_back(op.id);
   queue.done.store(op.id.ticket, std::memory_order_release);
@@ -57,6 +61,7 @@ Status SimDriver::wait(QueueId queue, QueueId other, Ticket ticket) {
   const std::lock_guard lock(mutex_);
   if (auto s = known_queue(queue); !s) return s.error();
   if (auto s = known_queue(other); !s) return s.error();
+  if (auto e = injected(SimCall::wait)) return *e;
   if (ticket > queues_[other].issued) {
     return refuse(
         fmt::format("Queue {} was told to wait for operation {} of queue {}, which has only "
@@ -72,6 +77,7 @@ Status SimDriver::wait(QueueId queue, QueueId other, Ticket ticket) {
 Status SimDriver::submit(QueueId queue) {
   const std::lock_guard lock(mutex_);
   if (auto s = known_queue(queue); !s) return s.error();
+  if (auto e = injected(SimCall::submit)) return *e;
   queues_[queue].submitted = queues_[queue].issued;
   if (options_.instant) return {};
   changed_.notify_all();
@@ -85,9 +91,10 @@ Ticket SimDriver::completed(QueueId queue) const noexcept {
   if (options_.instant) return q.done.load(std::memory_order_acquire);
   const std::lock_guard lock(mutex_);
   some_steps(3);
-  const Ticket done = q.done.load(std::memory_order_relaxed);
-  observe(queue, done);
-  return done;
+  Ticket& told = const_cast<Queue&>(q).told;
+  if (!options_.late_news || random_() % 4 != 0) told = q.done.load(std::memory_order_relaxed);
+  observe(queue, told);
+  return told;
 }
 
 Result<bool> SimDriver::wait_host(QueueId queue, Ticket ticket, Deadline deadline) {
@@ -100,10 +107,11 @@ Result<bool> SimDriver::wait_host(QueueId queue, Ticket ticket, Deadline deadlin
   }
   const auto patience = std::chrono::steady_clock::now() + options_.patience;
   while (q.done.load(std::memory_order_relaxed) < ticket) {
+    if (lost_) return *lost_;
     const bool moved = advance();  // even a deadline in the past gets its step
     if (q.done.load(std::memory_order_relaxed) >= ticket) break;
     if (deadline && std::chrono::steady_clock::now() >= *deadline) return false;
-    if (moved) continue;
+    if (moved || lost_) continue;
     // Only another thread can help now.
     const auto until = deadline ? *deadline : patience;
     if (changed_.wait_until(lock, until) == std::cv_status::timeout && !deadline) {
@@ -113,6 +121,7 @@ Result<bool> SimDriver::wait_host(QueueId queue, Ticket ticket, Deadline deadlin
                       describe({queue, ticket}), options_.patience.count()));
     }
   }
+  q.told = std::max(q.told, ticket);
   observe(queue, ticket);
   return true;
 }
@@ -145,7 +154,45 @@ void SimDriver::mark_written(const Target& target) {
   std::fill(flags.begin(), flags.end(), std::uint8_t{1});
 }
 
+// An operation that failed late: how far it came is not known, so what it should write counts as
+// written and holds garbage.
+void SimDriver::spoil(const Operation& op) {
+  const auto writes = [&](const Target& t) {
+    touch(op, t, true);
+    std::ranges::fill(t.bytes(), std::byte{0xa5});
+    mark_written(t);
+  };
+  switch (op.kind) {
+    case Kind::launch:
+      for (std::size_t i = 0; i < op.targets.size(); ++i) {
+        const auto access = static_cast<unsigned>(op.kernel->bindings[i].analysed);
+        if ((access & static_cast<unsigned>(ir::Access::in)) != 0) touch(op, op.targets[i], false);
+        if ((access & static_cast<unsigned>(ir::Access::out)) != 0) writes(op.targets[i]);
+      }
+      return;
+    case Kind::copy:
+      touch(op, op.targets[0], false);
+      return writes(op.targets[1]);
+    case Kind::fill:
+    case Kind::upload:
+      return writes(op.targets[0]);
+    case Kind::download: {
+      touch(op, op.targets[0], false);
+      const auto it = reads_.find(op.read);
+      if (it != reads_.end()) it->second.bytes.assign(op.targets[0].region.bytes, std::byte{0xa5});
+      return;
+    }
+  }
+}
+
 void SimDriver::execute(const Operation& op) {
+  if (op.fault == SimFault::late) {
+    spoil(op);
+    late_errors_.push_back(
+        {op.id.queue, op.id.ticket,
+         Error(ErrorKind::LaunchFailed, fmt::format("Injected late fault: {}.", describe(op.id)))});
+    return;
+  }
   switch (op.kind) {
     case Kind::launch:
       return execute_launch(op);
@@ -205,13 +252,7 @@ void SimDriver::execute_launch(const Operation& op) {
   const auto outcome = ir::run(*op.kernel, views, op.parameters, run);
   if (!outcome) {
     late_errors_.push_back({op.id.queue, op.id.ticket, outcome.error()});
-    // How far it came is not known: what it may write counts as written.
-    for (std::size_t i = 0; i < op.targets.size(); ++i) {
-      const auto access = static_cast<unsigned>(op.kernel->bindings[i].declared);
-      if ((access & static_cast<unsigned>(ir::Access::in)) != 0) touch(op, op.targets[i], false);
-      if ((access & static_cast<unsigned>(ir::Access::out)) != 0) touch(op, op.targets[i], true);
-    }
-    return;
+    return spoil(op);
   }
   check_observed(op, outcome->observed);
   for (const ir::Finding& finding : outcome->findings) {
@@ -221,6 +262,12 @@ void SimDriver::execute_launch(const Operation& op) {
   if (op.fault_slot == ir::none) {
     return violation(fmt::format("{} faulted at site {} but was launched without a fault slot.",
                                  describe(op.id), outcome->fault->site));
+  }
+  // Units that faulted left bytes unwritten; whoever reads them before that is known reads garbage
+  // that nobody hands out.
+  for (std::size_t i = 0; i < op.targets.size(); ++i) {
+    const auto access = static_cast<unsigned>(op.kernel->bindings[i].analysed);
+    if ((access & static_cast<unsigned>(ir::Access::out)) != 0) mark_written(op.targets[i]);
   }
   FaultWord& word = faults_[op.fault_slot];
   if (word.claim == 0) word = {op.fault_claim, outcome->fault->site, outcome->fault->index};

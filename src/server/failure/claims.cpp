@@ -28,6 +28,19 @@ void Claims::set(Claim claim) {
   claims_.insert(place, std::move(claim));
 }
 
+void Claims::set_where_clean(const Claim& claim) {
+  std::uint64_t at = claim.begin;
+  std::vector<Claim> gaps;
+  for (const Claim& c : claims_) {
+    if (c.end <= at) continue;
+    if (c.begin >= claim.end) break;
+    if (at < c.begin) gaps.push_back({at, c.begin, claim.error, claim.stream, claim.sequence});
+    at = c.end;
+  }
+  if (at < claim.end) gaps.push_back({at, claim.end, claim.error, claim.stream, claim.sequence});
+  for (Claim& gap : gaps) set(std::move(gap));
+}
+
 const Claim* Claims::first(std::uint64_t begin, std::uint64_t end) const {
   for (const Claim& c : claims_) {
     if (c.begin < end && begin < c.end) return &c;

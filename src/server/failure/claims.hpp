@@ -25,6 +25,8 @@ class Claims {
   bool empty() const noexcept { return claims_.empty(); }
   /// Replaces whatever stood on the range.
   void set(Claim claim);
+  /// The same for the parts of the range that no claim covers.
+  void set_where_clean(const Claim& claim);
   /// A write was enqueued over the range.
   void clear(std::uint64_t begin, std::uint64_t end);
   /// The claim of lowest offset that overlaps the range, or null.

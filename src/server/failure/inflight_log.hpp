@@ -24,7 +24,7 @@
 
 namespace tessera::server {
 
-enum class OpKind : std::uint8_t { launch, upload, fill, copy, read, failed };
+enum class OpKind : std::uint8_t { launch, upload, fill, copy, read, relocation, failed };
 
 struct ByteRange {
   AllocationId allocation;
@@ -43,7 +43,9 @@ struct LogEntry {
   std::uint32_t fault_slot = no_slot;
   std::uint32_t fault_claim = 0;
   StagingId staging = no_staging;
-  bool full_overwrite = true;  // clean, it cleans its writes
+  // Sound, it cleans what it writes; failed, it replaces the reason that stood there. A launch with
+  // a dynamic count does neither.
+  bool full_overwrite = true;
   std::vector<ByteRange> reads;
   std::vector<ByteRange> writes;
   std::vector<std::uint64_t> parameters;  // of a launch with a fault slot: ir::ParameterLayout
@@ -51,7 +53,6 @@ struct LogEntry {
   std::shared_ptr<PendingState> pending;
   std::optional<Error> failure;  // of its own
   bool inspected = false;
-  bool propagated = false;  // the failure has been carried through the log
 };
 
 class InflightLog {
@@ -70,6 +71,10 @@ class InflightLog {
     recycle(std::move(entries_.back()));
     entries_.pop_back();
   }
+  /// Entries are numbered from 0 for ever; `front` is the number of the oldest that is left.
+  std::uint64_t front_number() const noexcept { return front_; }
+  LogEntry& numbered(std::uint64_t n) { return *entries_[n - front_]; }
+  std::uint64_t next_number() const noexcept { return front_ + entries_.size(); }
   bool empty() const noexcept { return entries_.empty(); }
   std::size_t size() const noexcept { return entries_.size(); }
   LogEntry& operator[](std::size_t i) { return *entries_[i]; }
@@ -78,6 +83,7 @@ class InflightLog {
   void pop_front() {
     recycle(std::move(entries_.front()));
     entries_.pop_front();
+    ++front_;
   }
 
  private:
@@ -99,6 +105,7 @@ class InflightLog {
     spare_.push_back(std::move(entry));
   }
   std::deque<std::unique_ptr<LogEntry>> entries_;
+  std::uint64_t front_ = 0;
   std::vector<std::unique_ptr<LogEntry>> spare_;
 };
 

@@ -62,6 +62,7 @@ Allocation* AllocationTable::find(AllocationId id) {
 
 void AllocationTable::forget(AllocationId id) {
   if (Allocation* a = find(id)) {
+    if (a->never || !a->claims.empty()) tainted_.erase(id.slot);
     *a = Allocation();
     --live_;
   }

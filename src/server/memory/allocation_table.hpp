@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "server/failure/claims.hpp"
@@ -20,7 +21,7 @@ struct Allocation {
   std::uint64_t bytes = 0;
   Block* block = nullptr;      // null: zero bytes, never allocated, or released (see `released`)
   driver::Region region;       // where the bytes are, also after the block was given back
-  std::optional<Error> never;  // set: there is no memory, because of this
+  std::optional<Claim> never;  // set: there is no memory, because of this
   Claims claims;
   std::uint32_t parked_uses = 0;  // parked commands that name it
   bool live = false;
@@ -61,15 +62,22 @@ class AllocationTable {
   void forget(AllocationId id);
   std::size_t live() const noexcept { return live_; }
 
+  /// The allocation has a failure recorded on it. Kept apart, so that looking through failures
+  /// costs nothing for allocations that have none.
+  void note_tainted(const Allocation& a) { tainted_.insert(a.id.slot); }
   template <class F>
-  void for_each(F&& f) {
-    for (Allocation& a : slots_) {
-      if (a.live) f(a);
-    }
+  void for_each_tainted(F&& f) {
+    std::erase_if(tainted_, [&](std::uint32_t slot) {
+      const Allocation& a = slots_[slot];
+      if (!a.live || (!a.never && a.claims.empty())) return true;
+      f(a);
+      return false;
+    });
   }
 
  private:
   std::deque<Allocation> slots_;
+  std::unordered_set<std::uint32_t> tainted_;
   std::size_t live_ = 0;
 };
 

@@ -64,8 +64,9 @@ void Ordering::after(QueueId queue, Ticket ticket, std::span<const Touch> touche
 
 Status Ordering::submit(QueueId queue) {
   if (submitted_[queue] == clocks_.last(queue)) return {};
+  if (Status s = driver_.submit(queue); !s) return s;  // nothing was started; the next one tries
   submitted_[queue] = clocks_.last(queue);
-  return driver_.submit(queue);
+  return {};
 }
 
 Status Ordering::submit_all() {

@@ -170,7 +170,9 @@ class Driver {
   virtual Status wait(QueueId queue, QueueId other, Ticket ticket) = 0;
   // Makes everything enqueued on the queue start by itself. Cheap where nothing is pending.
   virtual Status submit(QueueId queue) = 0;
-  // The last ticket up to which the queue has completed and its fault words can be read.
+  // The last ticket up to which the queue has completed. Never falls. By then the fault words of
+  // these operations, and of all that they came after on any queue, can be read and their late
+  // errors taken.
   virtual Ticket completed(QueueId queue) const noexcept = 0;  // [any thread]
   // True once the submitted ticket has completed; false if the deadline came first.
   virtual Result<bool> wait_host(QueueId queue, Ticket ticket,

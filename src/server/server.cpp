@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "server/defects.hpp"
+
 namespace tessera::server {
 
 Server::Server(driver::Driver& driver, Loader& loader, Shared& shared, const ServerConfig& config)
@@ -11,8 +13,10 @@ Server::Server(driver::Driver& driver, Loader& loader, Shared& shared, const Ser
       shared_(shared),
       config_(config),
       pool_(driver, config.page_bytes, driver.properties().offset_alignment),
+      scratch_pool_(driver, std::min<std::uint64_t>(config.page_bytes, 1 << 20),
+                    driver.properties().offset_alignment),
       ordering_(driver, pool_, std::min(config.max_streams, driver.properties().queues)),
-      failures_(driver, allocations_) {
+      failures_(driver, allocations_, ordering_.clocks()) {
   hooks_.explain = [this](const LogEntry& entry, const driver::FaultWord& word) {
     return explain_fault(entry, word);
   };
@@ -34,7 +38,16 @@ void Server::execute(const CommandHeader& command) {
 }
 
 void Server::dispatch(const CommandHeader& command) {
-  if (failures_.lost()) return refuse_lost(command);
+  running_ = &command;
+  if (failures_.lost()) {
+    refuse_lost(command);
+  } else {
+    run(command);
+  }
+  running_ = nullptr;
+}
+
+void Server::run(const CommandHeader& command) {
   switch (command.kind) {
     case CommandKind::alloc:
       run(as<AllocCommand>(command));
@@ -210,7 +223,8 @@ bool Server::must_park(const CommandHeader& command) {
   }
   if (command.kind == CommandKind::sync && as<SyncCommand>(command).whole_device != 0) return true;
   return std::any_of(parked_.begin(), parked_.end(), [&](const Parked& p) {
-    return p.header().stream == command.stream || touches(command, p.regions);
+    return p.header().stream == command.stream ||
+           (!defect(Defect::park_by_stream) && touches(command, p.regions));
   });
 }
 
@@ -268,12 +282,14 @@ Point Server::oldest() const {
 
 std::uint64_t Server::trim() {
   apply_releases();
-  return pool_.trim([this](const AccessRecord& record) { return ordering_.idle(record); });
+  const auto idle = [this](const AccessRecord& record) { return ordering_.idle(record); };
+  return pool_.trim(idle) + scratch_pool_.trim(idle);
 }
 
 MemoryUsage Server::memory_usage() const {
   const PoolUsage& pool = pool_.usage();
-  return {allocations_.live(), pool.taken, pool.reserved, pool.pages};
+  return {allocations_.live(), pool.taken, pool.reserved + scratch_pool_.usage().reserved,
+          pool.pages};
 }
 
 }  // namespace tessera::server

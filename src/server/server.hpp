@@ -93,6 +93,8 @@ class Server {
   std::uint64_t waits() const noexcept { return ordering_.waits(); }
   std::size_t parked() const noexcept { return parked_.size(); }
   std::uint64_t executed() const noexcept { return executed_; }
+  /// The command that is being executed, or null.
+  const CommandHeader* running() const noexcept { return running_; }
   QueueId queue_of(StreamId stream) const {
     return static_cast<QueueId>(stream % config_.max_streams % ordering_.queues());
   }
@@ -108,6 +110,7 @@ class Server {
 
   // server.cpp
   void dispatch(const CommandHeader& command);
+  void run(const CommandHeader& command);
   void refuse_lost(const CommandHeader& command);
   void apply_releases();
   void release(AllocationId id);
@@ -161,12 +164,14 @@ class Server {
   Shared& shared_;
   ServerConfig config_;
   PagePool pool_;
+  PagePool scratch_pool_;  // apart: what the server takes for itself moves no buffer of a user
   AllocationTable allocations_;
   Ordering ordering_;
   FailureStore failures_;
   FailureStore::Hooks hooks_;
   std::vector<Parked> parked_;
   std::uint64_t executed_ = 0;
+  const CommandHeader* running_ = nullptr;
   std::uint32_t launches_held_ = 0;  // since the last submit
   std::uint32_t next_claim_ = 1;
 

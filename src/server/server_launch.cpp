@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "server/defects.hpp"
 #include "server/launch/folding.hpp"
 #include "server/server.hpp"
 
@@ -35,7 +36,11 @@ void Server::collect_accesses(const LaunchCommand& command, const KernelEntry& k
 // In argument order, the count last. With a dynamic count an output counts as an input: nothing
 // says that the launch will write it.
 std::optional<Error> Server::first_failed_input(const LaunchCommand& command) {
-  if (command.dynamic == 0) return failures_.check(reads_);
+  if (command.dynamic == 0 || defect(Defect::count_not_input)) {
+    std::span<const Binding> asked = reads_;
+    if (defect(Defect::skip_last_input) && asked.size() > 1) asked = asked.first(asked.size() - 1);
+    return failures_.check(asked);
+  }
   for (const Binding& b : bindings_of(command)) {
     if (std::optional<Error> e = failures_.check(b)) return e;
   }
@@ -101,9 +106,12 @@ bool Server::run(const LaunchCommand& command) {
   const std::string& name = kernel.kernel->name;
   if (std::optional<Error> tainted = first_failed_input(command)) {
     unused_slots();
-    const Error error = tainted->with_context(
-        fmt::format("skipping kernel {} launched at {}:{}, which needs it", name,
-                    command.header.site.file, command.header.site.line));
+    const Error root = defect(Defect::lose_root)
+                           ? Error(ErrorKind::BufferFailed, "An input is bad.", command.header.site)
+                           : *tainted;
+    const Error error =
+        root.with_context(fmt::format("skipping kernel {} launched at {}:{}, which needs it", name,
+                                      command.header.site.file, command.header.site.line));
     WriteScope scope(failures_, writes_, command.header.stream, name, command.header.site);
     if (command.dynamic != 0) {
       scope.fail_clean(error);  // what is tainted already stays as it is
@@ -166,7 +174,7 @@ Status Server::separate_overlaps(QueueId queue, const LaunchCommand& command,
     for (std::size_t j = 0; j < i; ++j) {
       if (!variant.alias_of.empty() && variant.alias_of[j] != j) continue;
       if (!overlap(regions_[i], regions_[j])) continue;
-      Result<Block*> block = pool_.take(bindings[i].bytes);
+      Result<Block*> block = scratch_pool_.take(bindings[i].bytes);
       if (!block) return block.error();
       scratch_.push_back(*block);
       const driver::Region copy{(*block)->page, (*block)->offset, bindings[i].bytes};
@@ -222,12 +230,12 @@ Status Server::enqueue_launch(const LaunchCommand& command, const KernelEntry& k
   }
   const auto give_back_scratch = [&] {
     // Free for the next request at once: the blocks' records order it after this launch.
-    for (Block* block : scratch_) pool_.give_back(block);
+    for (Block* block : scratch_) scratch_pool_.give_back(block);
     scratch_.clear();
     scratch_reads_.clear();
   };
   Status separated = separate_overlaps(queue, command, kernel, variant.variant);
-  if (separated && launch.indirect) {
+  if (separated && launch.indirect && !defect(Defect::count_slot_untracked)) {
     touches_.push_back({&counts_block_, *launch.indirect, true, false});
   }
   Status ordered = separated ? ordering_.before(queue, touches_) : separated;

@@ -2,6 +2,7 @@
 // Making memory, host writes, fills and copies.
 #include <fmt/format.h>
 
+#include "server/defects.hpp"
 #include "server/server.hpp"
 
 namespace tessera::server {
@@ -83,9 +84,14 @@ void Server::write_operation(OpKind kind, const CommandHeader& header, const Bin
   entry.site = header.site;
   entry.staging = staging;
   if (from != nullptr) {
+    if (defect(Defect::copy_unlogged)) return;
     entry.reads.push_back({from->allocation, from->offset, from->offset + from->bytes});
   }
   entry.writes.push_back({to.allocation, to.offset, to.offset + to.bytes});
+  if (defect(Defect::staging_early)) {
+    entry.staging = LogEntry::no_staging;
+    end_staging();
+  }
   shared_.log_size.store(static_cast<std::uint32_t>(failures_.log().size()),
                          std::memory_order_relaxed);
 }

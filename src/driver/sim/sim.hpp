@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,9 @@ struct SimOptions {
   bool instant = false;
   std::string name;  // empty: by `instant`
   SimFaults faults;
+  // Asked before a drawn or planned fault is injected; false spares the call. Calls nothing back.
+  std::function<bool(SimCall, SimFault)> allow_fault;
+  std::string uncompilable;  // a kernel that compile() refuses
   // completed() may say less than is done, as devices do whose news travels.
   bool late_news = false;
   bool one_access_per_page = false;  // see Properties

@@ -181,6 +181,10 @@ Result<Image> SimDriver::compile(std::shared_ptr<const ir::Kernel> kernel,
                                                 : Error(ErrorKind::CompileFailed, e->message());
     }
   }
+  if (!options_.uncompilable.empty() && kernel->name == options_.uncompilable) {
+    return Error(ErrorKind::CompileFailed,
+                 fmt::format("Kernel '{}' was chosen not to compile.", kernel->name));
+  }
   const auto unsupported = [&](std::string sentence) {
     return Error(ErrorKind::Unsupported, std::move(sentence)).with_kernel(kernel->name);
   };
@@ -257,7 +261,7 @@ Result<Ticket> SimDriver::enqueue(QueueId q, Operation op, std::string what) {
   Queue& queue = queues_[q];
   const auto call =
       static_cast<SimCall>(static_cast<int>(SimCall::launch) + static_cast<int>(op.kind));
-  if (auto e = injected(call, op.fault)) return *e;
+  if (auto e = injected(call, op.fault, op.fault_number)) return *e;
   op.id = {q, ++queue.issued};
   if (options_.instant) {
     execute(op);

@@ -105,6 +105,7 @@ class SimDriver : public Driver {
     std::span<const std::byte> from;
     ReadId read = 0;
     std::optional<SimFault> fault;
+    std::uint64_t fault_number = 0;
   };
   struct Queue {
     std::deque<Operation> pending;
@@ -124,7 +125,8 @@ class SimDriver : public Driver {
 
   // sim_driver.cpp
   Error refuse(std::string sentence);
-  std::optional<Error> injected(SimCall call, std::optional<SimFault>& operation) const;
+  std::optional<Error> injected(SimCall call, std::optional<SimFault>& operation,
+                                std::uint64_t& fault_number) const;
   std::optional<Error> injected(SimCall call) const;
   void lose_now(std::string why) const;
   void violation(std::string sentence) const;

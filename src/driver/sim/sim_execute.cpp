@@ -190,7 +190,8 @@ void SimDriver::execute(const Operation& op) {
     spoil(op);
     late_errors_.push_back(
         {op.id.queue, op.id.ticket,
-         Error(ErrorKind::LaunchFailed, fmt::format("Injected late fault: {}.", describe(op.id)))});
+         Error(ErrorKind::LaunchFailed,
+               fmt::format("Injected fault {} spoiled {}.", op.fault_number, describe(op.id)))});
     return;
   }
   switch (op.kind) {

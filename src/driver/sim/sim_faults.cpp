@@ -17,6 +17,11 @@ std::string_view to_string(SimCall call) noexcept {
   return names[static_cast<std::size_t>(call)];
 }
 
+std::string_view to_string(SimFault fault) noexcept {
+  constexpr std::string_view names[] = {"refusal", "late failure", "hang", "trap", "loss"};
+  return names[static_cast<std::size_t>(fault)];
+}
+
 SimFaultPlan::SimFaultPlan(const SimFaults& faults) : faults_(faults) {
   for (std::size_t i = 0; i < sim_calls; ++i) random_[i].seed(faults.seed * sim_calls + i);
 }
@@ -24,12 +29,12 @@ SimFaultPlan::SimFaultPlan(const SimFaults& faults) : faults_(faults) {
 std::optional<SimFault> SimFaultPlan::next(SimCall call) {
   const std::uint64_t nth = ++calls_[static_cast<std::size_t>(call)];
   for (const SimFaultAt& at : faults_.planned) {
-    if (at.call == call && at.nth == nth) {
-      ++injected_;
-      return at.what;
-    }
+    if (at.call == call && at.nth == nth) return at.what;
   }
-  if (faults_.fail + faults_.late + faults_.lose == 0) return std::nullopt;
+  if (faults_.fail + faults_.late + faults_.lose == 0 ||
+      (faults_.kinds >> static_cast<unsigned>(call) & 1) == 0) {
+    return std::nullopt;
+  }
   std::uint64_t drawn = random_[static_cast<std::size_t>(call)]() % 10000;
   const auto hit = [&](std::uint32_t chance) {
     if (drawn < chance) return true;
@@ -44,7 +49,6 @@ std::optional<SimFault> SimFaultPlan::next(SimCall call) {
   } else if (hit(faults_.lose)) {
     fault = SimFault::lose;
   }
-  if (fault) ++injected_;
   return fault;
 }
 

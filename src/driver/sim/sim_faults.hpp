@@ -37,6 +37,7 @@ enum class SimFault : std::uint8_t {
   trap,  // the device is lost when the operation runs
   lose,  // the device is lost at the call
 };
+std::string_view to_string(SimFault fault) noexcept;
 
 struct SimFaultAt {
   SimCall call{};
@@ -47,8 +48,9 @@ struct SimFaultAt {
 struct SimFaults {
   std::vector<SimFaultAt> planned;
   std::uint64_t seed = 1;
-  // Chances per 10 000 calls. `late` counts for operations alone.
+  // Chances per 10 000 calls of the drawn kinds. `late` counts for operations alone.
   std::uint32_t fail = 0, late = 0, lose = 0;
+  std::uint32_t kinds = ~0u;  // a bit per SimCall
 };
 
 /// Decides call by call. `number` counts the faults that were injected.
@@ -61,6 +63,7 @@ class SimFaultPlan {
   void stop_drawing() { faults_.fail = faults_.late = faults_.lose = 0; }
   /// Called once per call of a kind.
   std::optional<SimFault> next(SimCall call);
+  void count() { ++injected_; }
   std::uint64_t injected() const noexcept { return injected_; }
   std::uint64_t calls(SimCall call) const noexcept {
     return calls_[static_cast<std::size_t>(call)];

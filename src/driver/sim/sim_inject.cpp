@@ -6,11 +6,14 @@
 
 namespace tessera::driver {
 
-std::optional<Error> SimDriver::injected(SimCall call, std::optional<SimFault>& operation) const {
+std::optional<Error> SimDriver::injected(SimCall call, std::optional<SimFault>& operation,
+                                         std::uint64_t& fault_number) const {
   if (options_.instant) return std::nullopt;
   if (lost_) return lost_;
   const std::optional<SimFault> fault = faults_plan_.next(call);
   if (!fault) return std::nullopt;
+  if (options_.allow_fault && !options_.allow_fault(call, *fault)) return std::nullopt;
+  faults_plan_.count();
   const std::string where = fmt::format("Injected fault {} at {} {}", faults_plan_.injected(),
                                         to_string(call), faults_plan_.calls(call));
   if (*fault == SimFault::lose) {
@@ -21,12 +24,14 @@ std::optional<Error> SimDriver::injected(SimCall call, std::optional<SimFault>& 
     return Error(ErrorKind::LaunchFailed, where + ": the call was refused.");
   }
   operation = fault;
+  fault_number = faults_plan_.injected();
   return std::nullopt;
 }
 
 std::optional<Error> SimDriver::injected(SimCall call) const {
   std::optional<SimFault> operation;
-  return injected(call, operation);
+  std::uint64_t number = 0;
+  return injected(call, operation, number);
 }
 
 void SimDriver::lose_now(std::string why) const {

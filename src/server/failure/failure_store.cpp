@@ -7,13 +7,17 @@
 #include <unordered_map>
 #include <utility>
 
+#include "server/defects.hpp"
+
 namespace tessera::server {
 
-FailureStore::FailureStore(driver::Driver& driver, AllocationTable& allocations)
+FailureStore::FailureStore(driver::Driver& driver, AllocationTable& allocations,
+                           const Clocks& clocks)
     : driver_(driver),
       allocations_(allocations),
-      completed_(driver.properties().queues, 0),
-      slots_by_queue_(driver.properties().queues) {
+      clocks_(clocks),
+      completed_(clocks.queues(), 0),
+      slots_by_queue_(clocks.queues()) {
   const std::uint32_t slots = driver.properties().fault_slots;
   for (std::uint32_t i = slots; i > 0; --i) free_slots_.push_back(i - 1);
 }
@@ -56,7 +60,7 @@ void FailureStore::set_claim(Allocation& allocation, Claim claim) {
 
 void FailureStore::claim(const Binding& binding, const Error& error, StreamId stream) {
   Allocation* a = allocations_.find(binding.allocation);
-  if (a == nullptr || a->never) return;
+  if (a == nullptr || a->never || defect(Defect::forget_claim)) return;
   set_claim(*a, {binding.offset, binding.offset + binding.bytes, error, stream, next_sequence_++});
 }
 
@@ -75,13 +79,15 @@ void FailureStore::never_allocated(Allocation& allocation, const Error& error, S
 
 void FailureStore::written(const Binding& binding) {
   if (Allocation* a = allocations_.find(binding.allocation)) {
-    a->claims.clear(binding.offset, binding.offset + binding.bytes);
+    const bool all = defect(Defect::claim_too_wide);
+    a->claims.clear(all ? 0 : binding.offset, all ? a->bytes : binding.offset + binding.bytes);
   }
 }
 
 void FailureStore::log_failure(std::span<const Binding> writes, const Error& error, StreamId stream,
                                bool replaces) {
-  if (log_.empty()) return;  // nothing before it can still be found to have failed
+  if (log_.empty() || defect(Defect::failure_unlogged))
+    return;  // nothing before it can still be found to have failed
   LogEntry& entry = log_.append();
   entry.kind = OpKind::failed;
   entry.full_overwrite = replaces;
@@ -106,6 +112,7 @@ void FailureStore::sample_completed() {
   for (std::size_t q = 0; q < completed_.size(); ++q) {
     completed_[q] = driver_.completed(static_cast<driver::QueueId>(q));
   }
+  clocks_.close_over(completed_);
 }
 
 void FailureStore::lose(const Error& error) {
@@ -117,9 +124,10 @@ void FailureStore::inspect(const Hooks& hooks) {
     if (std::optional<Error> lost = driver_.lost()) lose(*lost);
   }
   if (log_.empty()) return;
-  sample_completed();
+  if (!defect(Defect::late_after_pop)) sample_completed();
   std::uint64_t first_new = nothing;
   take_late_errors(first_new);
+  if (defect(Defect::late_after_pop)) sample_completed();
   if (lost_) {
     void_unfinished(first_new);
   } else {
@@ -172,7 +180,7 @@ void FailureStore::read_words(const Hooks& hooks, std::uint64_t& first_new) {
       if (!retired(entry)) break;
       numbers.pop_front();
       const driver::FaultWord word = driver_.fault(entry.fault_slot);
-      if (word.claim != 0) {
+      if (word.claim != 0 && !defect(Defect::slot_unread)) {
         if (word.claim == entry.fault_claim && !entry.failure) {
           entry.failure = hooks.explain(entry, word);
           first_new = std::min(first_new, n);
@@ -197,17 +205,19 @@ void FailureStore::propagate(std::uint64_t from) {
   std::unordered_map<AllocationId, Claims, Key> tainted;
   for (std::uint64_t n = from; n < log_.next_number(); ++n) {
     LogEntry& entry = log_.numbered(n);
-    std::optional<Error> cause = entry.failure;
-    if (!cause) {
-      for (const ByteRange& r : entry.reads) {
-        const auto it = tainted.find(r.allocation);
-        if (it == tainted.end()) continue;
-        if (const Claim* c = it->second.first(r.begin, r.end)) {
-          cause = c->error;
-          break;
-        }
+    // A bad input comes before a failure of the operation's own: what a kernel did with garbage is
+    // no root cause.
+    std::optional<Error> cause;
+    for (const ByteRange& r : entry.reads) {
+      const auto it = tainted.find(r.allocation);
+      if (it == tainted.end()) continue;
+      if (const Claim* c = it->second.first(r.begin, r.end)) {
+        cause = c->error;
+        break;
       }
     }
+    if (!cause) cause = entry.failure;
+    entry.failure = cause;  // what its fault word may say later is a consequence
     if (cause) {
       for (const ByteRange& r : entry.writes) {
         Claim claim{r.begin, r.end, *cause, entry.stream, next_sequence_++};
@@ -218,7 +228,7 @@ void FailureStore::propagate(std::uint64_t from) {
         }
       }
       if (entry.pending != nullptr && !entry.pending->failure) entry.pending->failure = *cause;
-    } else if (entry.full_overwrite) {
+    } else if (entry.full_overwrite && !defect(Defect::overwrite_ignored)) {
       for (const ByteRange& r : entry.writes) {
         const auto it = tainted.find(r.allocation);
         if (it != tainted.end()) it->second.clear(r.begin, r.end);

@@ -17,12 +17,13 @@
 #include "driver/driver.hpp"
 #include "server/failure/inflight_log.hpp"
 #include "server/memory/allocation_table.hpp"
+#include "server/ordering/clocks.hpp"
 
 namespace tessera::server {
 
 class FailureStore {
  public:
-  FailureStore(driver::Driver& driver, AllocationTable& allocations);
+  FailureStore(driver::Driver& driver, AllocationTable& allocations, const Clocks& clocks);
 
   /// The failure that a reader of the range meets first, or null. A binding of an allocation that
   /// is gone fails too.
@@ -84,6 +85,7 @@ class FailureStore {
 
   driver::Driver& driver_;
   AllocationTable& allocations_;
+  const Clocks& clocks_;
   InflightLog log_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<driver::Ticket> completed_;  // by queue, as sampled at the start of an inspection

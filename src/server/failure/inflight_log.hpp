@@ -51,7 +51,7 @@ struct LogEntry {
   std::vector<std::uint64_t> parameters;  // of a launch with a fault slot: ir::ParameterLayout
   std::vector<AllocationId> bound;        // likewise: what each binding was
   std::shared_ptr<PendingState> pending;
-  std::optional<Error> failure;  // of its own
+  std::optional<Error> failure;  // of its own, or the reason that its inputs are bad
   bool inspected = false;
 };
 

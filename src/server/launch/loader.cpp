@@ -8,7 +8,7 @@
 namespace tessera::server {
 
 Loader::Loader(driver::Driver& driver, unsigned threads, std::function<void()> wake)
-    : driver_(driver), thread_count_(threads == 0 ? 1 : threads), wake_(std::move(wake)) {}
+    : driver_(driver), thread_count_(threads), wake_(std::move(wake)) {}
 
 Loader::~Loader() {
   stop();
@@ -70,6 +70,16 @@ void Loader::work() {
     --running_;
     changed_.notify_all();
   }
+}
+
+bool Loader::compile_next() {
+  std::unique_lock lock(mutex_);
+  if (jobs_.empty()) return false;
+  const Job job = std::move(jobs_.front());
+  jobs_.pop_front();
+  lock.unlock();
+  compile(job);
+  return true;
 }
 
 void Loader::compile(const Job& job) {

@@ -56,6 +56,9 @@ class Loader {
   /// The images of all variants that are ready, in order of registration.
   std::vector<driver::Image> images() const;
 
+  /// Compiles the variant that has waited longest on the calling thread; false where none waits.
+  /// With a loader of no threads this is how anything gets compiled, in an order of one's own.
+  bool compile_next();
   /// Waits until nothing is being compiled.
   void wait_idle();
   /// Ends the threads; what is queued is not compiled.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "server/defects.hpp"
 #include "server/ids.hpp"
 
 namespace tessera::server {
@@ -48,7 +49,7 @@ class ReleaseList {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
       ReleaseNode* node = waiting_[i];
-      if (node->position_ <= executed) {
+      if (node->position_ <= executed || defect(Defect::release_overtakes)) {
         f(node->id);
         delete node;
       } else {

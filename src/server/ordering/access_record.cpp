@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/defects.hpp"
+
 namespace tessera::server {
 
 void AccessRecord::before_read(std::uint64_t begin, std::uint64_t end, PointSet& out) const {
   for (const Range& r : ranges_) {
+    if (defect(Defect::read_ignores_write)) continue;
     if (r.begin < end && begin < r.end) out.insert(r.writes);
   }
 }
@@ -16,7 +19,7 @@ void AccessRecord::before_write(std::uint64_t begin, std::uint64_t end, PointSet
   for (const Range& r : ranges_) {
     if (r.begin < end && begin < r.end) {
       out.insert(r.writes);
-      out.insert(r.reads);
+      if (!defect(Defect::write_ignores_reads)) out.insert(r.reads);
     }
   }
 }
@@ -83,6 +86,7 @@ void AccessRecord::collapse() {
   if (ranges_.size() <= max_ranges) return;
   Range whole = std::move(ranges_.front());
   for (std::size_t i = 1; i < ranges_.size(); ++i) {
+    if (defect(Defect::collapse_loses)) break;
     whole.end = ranges_[i].end;
     whole.writes.insert(ranges_[i].writes);
     whole.reads.insert(ranges_[i].reads);

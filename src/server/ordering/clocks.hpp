@@ -33,6 +33,9 @@ class Clocks {
   void issued(QueueId queue, Ticket ticket) { now_[queue][queue] = ticket; }
   /// The clock of an operation: everything that has run once it has.
   Clock at(Point point) const;
+  /// Adds to what is seen to have completed, by queue, whatever that came after: news of one queue
+  /// may arrive before that of another on which it depends.
+  void close_over(std::vector<Ticket>& completed) const;
   /// Forgets what only tickets up to `ticket` need.
   void completed(QueueId queue, Ticket ticket);
 
@@ -42,6 +45,7 @@ class Clocks {
     Ticket first;
     Clock clock;
   };
+  const Epoch* epoch_of(Point point) const;
   std::vector<Clock> now_;
   std::vector<std::deque<Epoch>> epochs_;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "server/defects.hpp"
+
 namespace tessera::server {
 
 Ordering::Ordering(driver::Driver& driver, PagePool& pool, std::size_t queues)
@@ -36,7 +38,7 @@ Status Ordering::before(QueueId queue, std::span<const Touch> touches) {
     });
   }
   for (const Point p : needed_) {
-    if (clocks_.ordered(queue, p)) continue;
+    if (clocks_.ordered(queue, p) || defect(Defect::drop_wait)) continue;
     if (driver_.completed(p.queue) < p.ticket) {
       // A wait for work that nobody started would never end.
       if (Status s = submitted_[p.queue] < p.ticket ? submit(p.queue) : Status(); !s) return s;
@@ -52,6 +54,7 @@ void Ordering::after(QueueId queue, Ticket ticket, std::span<const Touch> touche
   clocks_.issued(queue, ticket);
   if (clocks_.queues() == 1) return;
   for (const Touch& touch : touches) {
+    if (defect(Defect::forget_read) && !touch.writes) continue;
     each_block(touch, [&](Block& b, std::uint64_t begin, std::uint64_t end) {
       if (touch.writes) {
         b.record.note_write(begin, end, {queue, ticket});

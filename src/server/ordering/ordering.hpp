@@ -44,6 +44,7 @@ class Ordering {
   bool idle(const AccessRecord& record) const;
   void forget_completed();
   std::uint64_t waits() const noexcept { return waits_; }
+  const Clocks& clocks() const noexcept { return clocks_; }
 
  private:
   template <class F>

@@ -76,7 +76,7 @@ class Check {
   Result<PoolSpec> operator()(tessera::SlicedPool pool) const {
     if (pool.page_bytes == 0) return refuse("has pages of 0 bytes. Give page_bytes a size.");
     if (pool.page_bytes > page_limit(limits_)) {
-      return over_limit("pages", "page_bytes", pool.page_bytes);
+      return over_limit("pages of", "page_bytes", pool.page_bytes);
     }
     if (pool.max_slice > pool.page_bytes) {
       return refuse(fmt::format(
@@ -111,7 +111,7 @@ class Check {
   Result<PoolSpec> operator()(tessera::DirectPool pool) const { return PoolSpec(pool); }
   Result<PoolSpec> operator()(tessera::AdaptivePool pool) const {
     if (pool.first_page > page_limit(limits_)) {
-      return over_limit("first pages", "first_page", pool.first_page);
+      return over_limit("first pages of", "first_page", pool.first_page);
     }
     pool.first_page = pool.first_page == 0 ? std::min(2 * mib, page_limit(limits_))
                                            : round_up(pool.first_page, limits_);

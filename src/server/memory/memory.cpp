@@ -146,7 +146,7 @@ void Memory::close_persistent(StreamId stream) {
 }
 
 void Memory::set_cap(StreamId stream, std::uint64_t bytes) {
-  account(stream).cap = bytes;
+  if (bytes != 0 || accounts_.count(stream) != 0) account(stream).cap = bytes;
 }
 
 std::uint64_t Memory::release_free() {

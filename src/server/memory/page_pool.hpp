@@ -19,6 +19,9 @@
 
 namespace tessera::server {
 
+// Apart from the Block of block.hpp, which the same program contains.
+inline namespace single_pool {
+
 struct Block {
   driver::PageId page = 0;
   std::uint64_t offset = 0;
@@ -93,5 +96,7 @@ class PagePool {
   std::vector<Block*> spare_;
   PoolUsage usage_;
 };
+
+}  // namespace single_pool
 
 }  // namespace tessera::server

@@ -24,6 +24,18 @@ struct Setup {
   std::string default_device;
 };
 
+MemoryLayout memory_layout(std::string_view name) {
+  if (name == "sub_slices") return MemoryLayout::sub_slices();
+  if (name == "exclusive_pages") return MemoryLayout::exclusive_pages();
+  return MemoryLayout::adaptive();
+}
+
+server::PersistentPolicy persistent_policy(std::string_view name) {
+  if (name == "disabled") return server::PersistentPolicy::disabled;
+  if (name == "enforced") return server::PersistentPolicy::enforced;
+  return server::PersistentPolicy::windows;
+}
+
 Result<Setup> setup(const Options& options) {
   Result<base::Config> config = base::load_config({.ignore_environment = options.ignore_env});
   if (!config) return config.error();
@@ -38,7 +50,8 @@ Result<Setup> setup(const Options& options) {
     s.core.server.max_streams = options.max_streams;
   }
   s.core.server.submit_every = static_cast<std::uint32_t>(config->number("launch.submit_every"));
-  s.core.server.page_bytes = static_cast<std::uint64_t>(config->number("pool.page_mib")) << 20;
+  s.core.server.layout = memory_layout(config->text("memory.layout"));
+  s.core.server.persistent = persistent_policy(config->text("memory.persistent"));
   s.core.executor.ring_cells = static_cast<std::size_t>(config->number("executor.ring_cells"));
   if (const std::int64_t hang = config->number("device.hang_seconds"); hang > 0) {
     s.core.executor.hang_after = std::chrono::seconds(hang);

@@ -42,7 +42,8 @@ class Program {
     auto sim = driver::make_sim(options);
     checker_ = static_cast<driver::SimDriver*>(sim.get());
     detail::CoreConfig config;
-    config.server.page_bytes = 1 << 16;  // small pages: much reuse
+    // Small pages: much reuse.
+    config.server.layout = MemoryLayout::custom({SlicedPool{1 << 16}, ExclusivePool{}});
     config.server.submit_every = 4;
     device_.emplace(std::make_shared<detail::DeviceCore>(std::move(sim), config));
     for (int i = 0; i < 3; ++i) streams_.push_back(device_->new_stream());

@@ -45,6 +45,7 @@ enum class CommandKind : std::uint8_t {
   sync,
   fail,
   flush,
+  account,
 };
 
 struct CommandHeader {
@@ -124,6 +125,15 @@ struct FailCommand {
 struct FlushCommand {
   static constexpr CommandKind kind = CommandKind::flush;
   CommandHeader header;
+};
+
+/// What a stream's memory is accounted under, from here on.
+struct AccountCommand {
+  static constexpr CommandKind kind = CommandKind::account;
+  enum class Change : std::uint32_t { open_persistent, close_persistent, set_cap };
+  CommandHeader header;
+  Change change = Change::open_persistent;
+  std::uint64_t bytes = 0;  // of a cap; 0: none
 };
 
 /// In the ring in place of a command too large for it; owned by the executor once popped.

@@ -12,11 +12,11 @@ Server::Server(driver::Driver& driver, Loader& loader, Shared& shared, const Ser
       loader_(loader),
       shared_(shared),
       config_(config),
-      pool_(driver, config.page_bytes, driver.properties().offset_alignment),
-      scratch_pool_(driver, std::min<std::uint64_t>(config.page_bytes, 1 << 20),
-                    driver.properties().offset_alignment),
-      ordering_(driver, pool_, std::min(config.max_streams, driver.properties().queues)),
+      memory_(driver, config.layout, config.persistent),
+      ordering_(driver, memory_, std::min(config.max_streams, driver.properties().queues)),
       failures_(driver, allocations_, ordering_.clocks()) {
+  memory_.watch(ordering_.clocks());
+  counts_block_.page = &counts_page_;
   hooks_.explain = [this](const LogEntry& entry, const driver::FaultWord& word) {
     return explain_fault(entry, word);
   };
@@ -24,7 +24,7 @@ Server::Server(driver::Driver& driver, Loader& loader, Shared& shared, const Ser
 }
 
 Server::~Server() {
-  if (counts_block_.bytes > 0) driver_.free(counts_block_.page);
+  if (counts_page_.id != Page::unmapped) driver_.free(counts_page_.id);
 }
 
 void Server::execute(const CommandHeader& command) {
@@ -50,7 +50,7 @@ void Server::dispatch(const CommandHeader& command) {
 void Server::run(const CommandHeader& command) {
   switch (command.kind) {
     case CommandKind::alloc:
-      run(as<AllocCommand>(command));
+      if (!run(as<AllocCommand>(command))) park(command);
       break;
     case CommandKind::upload:
       run(as<UploadCommand>(command));
@@ -75,6 +75,10 @@ void Server::run(const CommandHeader& command) {
       break;
     case CommandKind::flush:
       (void)ordering_.submit_all();
+      memory_.collect();
+      break;
+    case CommandKind::account:
+      run(as<AccountCommand>(command));
       break;
     case CommandKind::pad:
     case CommandKind::spilled:
@@ -94,8 +98,9 @@ void Server::refuse_lost(const CommandHeader& command) {
   switch (command.kind) {
     case CommandKind::alloc: {
       const auto& alloc = as<AllocCommand>(command);
-      failures_.never_allocated(allocations_.make(alloc.allocation, alloc.bytes), lost,
-                                command.stream);
+      Allocation* a = allocations_.find(alloc.allocation);
+      if (a == nullptr) a = &allocations_.make(alloc.allocation, alloc.bytes);
+      failures_.never_allocated(*a, lost, command.stream);
       break;
     }
     case CommandKind::upload:
@@ -134,6 +139,8 @@ void Server::idle() {
   launches_held_ = 0;
   apply_releases();
   inspect();
+  if (memory_.retiring() > 0) memory_.collect(failures_.lost().has_value());
+  if (awaiting_ > 0) unpark();
 }
 
 void Server::inspect() {
@@ -155,7 +162,7 @@ void Server::release(AllocationId id) {
   if (a == nullptr) return;
   // The block is free for the next request now, whatever is still running on it or parked for it:
   // its record orders the new owner's operations after those.
-  if (a->block != nullptr) pool_.give_back(a->block);
+  if (a->block != nullptr) memory_.give_back(a->block);
   a->block = nullptr;
   a->released = true;
   if (a->parked_uses == 0) forget(*a);
@@ -218,11 +225,17 @@ bool Server::touches(const CommandHeader& command, std::span<const driver::Regio
 }
 
 bool Server::must_park(const CommandHeader& command) {
-  if (command.kind == CommandKind::alloc || command.kind == CommandKind::flush) {
+  if (command.kind == CommandKind::alloc || command.kind == CommandKind::flush ||
+      command.kind == CommandKind::account) {
     return false;
   }
   if (command.kind == CommandKind::sync && as<SyncCommand>(command).whole_device != 0) return true;
-  return std::any_of(parked_.begin(), parked_.end(), [&](const Parked& p) {
+  bool awaits = false;
+  each_binding(command, [&](const Binding& b) {
+    const Allocation* a = allocations_.find(b.allocation);
+    awaits = awaits || (a != nullptr && a->awaiting);
+  });
+  return awaits || std::any_of(parked_.begin(), parked_.end(), [&](const Parked& p) {
     return p.header().stream == command.stream ||
            (!defect(Defect::park_by_stream) && touches(command, p.regions));
   });
@@ -236,6 +249,7 @@ void Server::park(const CommandHeader& command) {
     Allocation* a = allocations_.find(b.allocation);
     if (a == nullptr) return;
     ++a->parked_uses;
+    memory_.hold(a->region.page);
     parked.regions.push_back({a->region.page, a->region.offset + b.offset, b.bytes});
   });
   parked_.push_back(std::move(parked));
@@ -250,6 +264,7 @@ void Server::unpark() {
     each_binding(command, [&](const Binding& b) {
       if (Allocation* a = allocations_.find(b.allocation)) --a->parked_uses;
     });
+    const std::vector<driver::Region> held = std::move(p.regions);
     if (!parked_.empty() && must_park(command)) {
       park(command);
     } else {
@@ -259,6 +274,7 @@ void Server::unpark() {
       Allocation* a = allocations_.find(b.allocation);
       if (a != nullptr && a->released && a->parked_uses == 0) forget(*a);
     });
+    for (const driver::Region& r : held) memory_.let_go(r.page);
   }
 }
 
@@ -280,16 +296,40 @@ Point Server::oldest() const {
   return {};
 }
 
-std::uint64_t Server::trim() {
+void Server::trim() {
   apply_releases();
-  const auto idle = [this](const AccessRecord& record) { return ordering_.idle(record); };
-  return pool_.trim(idle) + scratch_pool_.trim(idle);
+  inspect();
+  if (parked_.empty() && !failures_.lost()) relocate();
+  memory_.release_free();
+  memory_.collect(failures_.lost().has_value());
 }
 
 MemoryUsage Server::memory_usage() const {
-  const PoolUsage& pool = pool_.usage();
-  return {allocations_.live(), pool.taken, pool.reserved + scratch_pool_.usage().reserved,
-          pool.pages};
+  return {allocations_.live(), memory_.taken(), memory_.reserved() + memory_.retiring()};
+}
+
+MemoryReport Server::memory_report() const {
+  MemoryReport report = memory_.report();
+  report.staging = shared_.staging.outstanding();
+  return report;
+}
+
+bool Server::pin(AllocationId id) {
+  Allocation* a = allocations_.find(id);
+  if (a == nullptr || a->block == nullptr) return false;
+  ++a->block->pins;
+  return true;
+}
+
+void Server::unpin(AllocationId id) {
+  Allocation* a = allocations_.find(id);
+  if (a != nullptr && a->block != nullptr) --a->block->pins;
+}
+
+driver::Region Server::place(const Binding& binding) {
+  const Allocation* a = allocations_.find(binding.allocation);
+  if (a == nullptr || a->region.page == Page::unmapped) return {};
+  return {a->region.page, a->region.offset + binding.offset, binding.bytes};
 }
 
 }  // namespace tessera::server

@@ -23,7 +23,7 @@
 #include "server/failure/failure_store.hpp"
 #include "server/launch/loader.hpp"
 #include "server/memory/allocation_table.hpp"
-#include "server/memory/page_pool.hpp"
+#include "server/memory/memory.hpp"
 #include "server/memory/release_list.hpp"
 #include "server/memory/staging_pool.hpp"
 #include "server/ordering/ordering.hpp"
@@ -34,7 +34,8 @@ namespace tessera::server {
 struct ServerConfig {
   std::uint32_t max_streams = 8;
   std::uint32_t submit_every = 32;  // launches
-  std::uint64_t page_bytes = 32u << 20;
+  MemoryLayout layout;
+  PersistentPolicy persistent = PersistentPolicy::windows;
 };
 
 /// What clients and server share; every member is thread-safe.
@@ -60,8 +61,7 @@ inline constexpr std::uint32_t scratch_slot = ~std::uint32_t{0} - 2;
 struct MemoryUsage {
   std::uint64_t live = 0;      // allocations
   std::uint64_t taken = 0;     // bytes of blocks in use
-  std::uint64_t reserved = 0;  // bytes of pages
-  std::uint32_t pages = 0;
+  std::uint64_t reserved = 0;  // bytes of pages, those that are on their way back included
 };
 
 class Server {
@@ -87,9 +87,20 @@ class Server {
   std::optional<Error> earliest_failure(std::optional<StreamId> stream);
   /// The oldest operation that is in flight; ticket 0 where none is.
   Point oldest() const;
-  /// Frees pages that hold nothing. Returns the bytes freed.
-  std::uint64_t trim();
+  /// Moves what lies in pools of earlier layouts and gives pages that hold nothing back to the
+  /// device, at once or when it is done with them. Nothing moves while commands are parked.
+  void trim();
   MemoryUsage memory_usage() const;
+  MemoryReport memory_report() const;
+  /// InvalidArgument, with what is wrong: then the layout stays.
+  Status install(const MemoryLayout& layout) { return memory_.install(layout); }
+  /// Allocations that wait for memory on its way back.
+  std::uint32_t awaiting_memory() const noexcept { return awaiting_; }
+  /// Keeps the allocation where it is until it is let go as often. False where it is not there.
+  bool pin(AllocationId id);
+  void unpin(AllocationId id);
+  /// Where the bytes are now; no page for a buffer without memory.
+  driver::Region place(const Binding& binding);
   std::uint64_t waits() const noexcept { return ordering_.waits(); }
   std::size_t parked() const noexcept { return parked_.size(); }
   std::uint64_t executed() const noexcept { return executed_; }
@@ -122,8 +133,10 @@ class Server {
   template <class F>
   static void each_binding(const CommandHeader& command, F&& f);
 
-  // server_memory.cpp: making memory, host writes, fills, copies
-  void run(const AllocCommand& command);
+  // server_memory.cpp: making memory, host writes, fills, copies. Of the first: false where memory
+  // is on its way back, which the command has to wait for.
+  bool run(const AllocCommand& command);
+  void run(const AccountCommand& command);
   void run(const UploadCommand& command);
   void run(const FillCommand& command);
   void run(const CopyCommand& command);
@@ -133,6 +146,11 @@ class Server {
   void write_operation(OpKind kind, const CommandHeader& header, const Binding& to,
                        const Binding* from, std::string_view what, StagingId staging,
                        Enqueue&& enqueue);
+
+  // server_relocation.cpp
+  void relocate();
+  bool relocate_page(std::span<Block* const> blocks);
+  Status move(Block& from, Block& to);
 
   // server_wait.cpp: reads and syncs
   void run(const ReadCommand& command);
@@ -163,13 +181,13 @@ class Server {
   Loader& loader_;
   Shared& shared_;
   ServerConfig config_;
-  PagePool pool_;
-  PagePool scratch_pool_;  // apart: what the server takes for itself moves no buffer of a user
+  Memory memory_;
   AllocationTable allocations_;
   Ordering ordering_;
   FailureStore failures_;
   FailureStore::Hooks hooks_;
   std::vector<Parked> parked_;
+  std::uint32_t awaiting_ = 0;  // parked allocations
   std::uint64_t executed_ = 0;
   const CommandHeader* running_ = nullptr;
   std::uint32_t launches_held_ = 0;  // since the last submit
@@ -186,6 +204,7 @@ class Server {
   // Dynamic counts: a page of 12-byte slots, each given to one launch, and the kernel that fills
   // them.
   std::optional<KernelRef> count_guard_;
+  Page counts_page_;
   Block counts_block_;
   std::uint64_t next_count_ = 0;
 };

@@ -37,7 +37,7 @@ Status Server::make_count_page() {
   const std::uint64_t stride = std::max<std::uint64_t>(driver_.properties().offset_alignment, 16);
   Result<driver::PageId> page = driver_.allocate(driver::PageKind::counts, count_slots * stride);
   if (!page) return page.error();
-  counts_block_.page = *page;
+  counts_page_.id = *page;
   counts_block_.bytes = count_slots * stride;
   return {};
 }
@@ -46,7 +46,7 @@ Result<driver::Region> Server::enqueue_guard(const LaunchCommand& command, Queue
                                              const LoadedVariant& guard) {
   if (Status s = make_count_page(); !s) return s.error();
   const std::uint64_t stride = counts_block_.bytes / count_slots;
-  const driver::Region slot{counts_block_.page, (next_count_++ % count_slots) * stride,
+  const driver::Region slot{counts_page_.id, (next_count_++ % count_slots) * stride,
                             count_bytes};
   const Touch touched[2] = {touch(command.count, true, false), {&counts_block_, slot, false, true}};
   if (Status s = ordering_.before(queue, touched); !s) return s.error();

@@ -174,10 +174,10 @@ Status Server::separate_overlaps(QueueId queue, const LaunchCommand& command,
     for (std::size_t j = 0; j < i; ++j) {
       if (!variant.alias_of.empty() && variant.alias_of[j] != j) continue;
       if (!overlap(regions_[i], regions_[j])) continue;
-      Result<Block*> block = scratch_pool_.take(bindings[i].bytes);
+      Result<Block*> block = memory_.take_scratch(bindings[i].bytes);
       if (!block) return block.error();
       scratch_.push_back(*block);
-      const driver::Region copy{(*block)->page, (*block)->offset, bindings[i].bytes};
+      const driver::Region copy{(*block)->page->id, (*block)->offset, bindings[i].bytes};
       const Touch touched[2] = {{*block, copy, false, true}, touch(bindings[i], true, false)};
       if (Status s = ordering_.before(queue, touched); !s) return s;
       Result<driver::Ticket> ticket = driver_.copy(queue, regions_[i], copy);
@@ -230,7 +230,7 @@ Status Server::enqueue_launch(const LaunchCommand& command, const KernelEntry& k
   }
   const auto give_back_scratch = [&] {
     // Free for the next request at once: the blocks' records order it after this launch.
-    for (Block* block : scratch_) scratch_pool_.give_back(block);
+    for (Block* block : scratch_) memory_.give_back_scratch(block);
     scratch_.clear();
     scratch_reads_.clear();
   };

@@ -7,25 +7,56 @@
 
 namespace tessera::server {
 
-void Server::run(const AllocCommand& command) {
-  Allocation& a = allocations_.make(command.allocation, command.bytes);
-  if (command.bytes == 0) return;
-  Result<Block*> block = pool_.take(command.bytes);
+// Out of memory: once, what holds nothing is given back and the request made again. Where pages are
+// still on their way back the allocation waits for them, parked like a launch whose kernel is not
+// ready; only when nothing more will come has it failed.
+bool Server::run(const AllocCommand& command) {
+  Allocation* known = allocations_.find(command.allocation);
+  Allocation& a =
+      known != nullptr ? *known : allocations_.make(command.allocation, command.bytes);
+  if (a.awaiting) {
+    a.awaiting = false;
+    --awaiting_;
+  }
+  if (command.bytes == 0) return true;
+  const StreamId stream = command.header.stream;
+  Result<Block*> block = memory_.take(command.bytes, stream);
   if (!block && block.error().kind() == ErrorKind::OutOfMemory) {
-    // Once: give back what holds nothing, and ask again.
     inspect();
-    if (trim() > 0) block = pool_.take(command.bytes);
+    (void)ordering_.submit_all();
+    memory_.release_free();
+    memory_.collect();
+    block = memory_.take(command.bytes, stream);
+    if (!block && block.error().kind() == ErrorKind::OutOfMemory && memory_.retiring() > 0) {
+      a.awaiting = true;
+      ++awaiting_;
+      return false;
+    }
   }
   if (!block) {
     failures_.never_allocated(
         a,
         block.error().with_context(fmt::format("allocating {} bytes at {}:{}", command.bytes,
                                                command.header.site.file, command.header.site.line)),
-        command.header.stream);
-    return;
+        stream);
+    return true;
   }
   a.block = *block;
-  a.region = {(*block)->page, (*block)->offset, command.bytes};
+  a.block->owner = a.id;
+  a.region = {(*block)->page->id, (*block)->offset, command.bytes};
+  return true;
+}
+
+void Server::run(const AccountCommand& command) {
+  const StreamId stream = command.header.stream;
+  switch (command.change) {
+    case AccountCommand::Change::open_persistent:
+      return memory_.open_persistent(stream);
+    case AccountCommand::Change::close_persistent:
+      return memory_.close_persistent(stream);
+    case AccountCommand::Change::set_cap:
+      return memory_.set_cap(stream, command.bytes);
+  }
 }
 
 Touch Server::touch(const Binding& binding, bool reads, bool writes) {

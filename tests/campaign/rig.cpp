@@ -72,7 +72,7 @@ Rig::Rig(const Program& program, [[maybe_unused]] server::Defect defect)
   server::ServerConfig config;
   config.max_streams = s.queues;
   config.submit_every = s.submit_every;
-  config.page_bytes = 4096;
+  config.layout = MemoryLayout::custom({SlicedPool{4096}, ExclusivePool{}});
   server_ = std::make_unique<server::Server>(*sim_, *loader_, *shared_, config);
 }
 

@@ -12,7 +12,7 @@
 
 #include "server/failure/claims.hpp"
 #include "server/ids.hpp"
-#include "server/memory/page_pool.hpp"
+#include "server/memory/block.hpp"
 
 namespace tessera::server {
 
@@ -24,6 +24,7 @@ struct Allocation {
   std::optional<Claim> never;  // set: there is no memory, because of this
   Claims claims;
   std::uint32_t parked_uses = 0;  // parked commands that name it
+  bool awaiting = false;  // parked until pages that are given up come back
   bool live = false;
   bool released = false;  // the last handle is gone; kept for parked commands alone
 };

@@ -21,6 +21,7 @@ struct Block {
   std::uint64_t bytes = 0;
   std::uint64_t requested = 0;  // taken: without padding
   StreamId stream = 0;          // taken: whose account it is on
+  AllocationId owner;           // taken: whose bytes it holds, where it is an allocation's
   std::uint32_t pins = 0;       // taken: not moved while nonzero
   bool free = false;
   bool resting = false;     // free, not yet joined with its neighbours, in no free list
@@ -39,6 +40,7 @@ struct Page {
   std::uint64_t bytes = 0;
   Block* first = nullptr;
   std::uint32_t taken = 0;  // blocks
+  std::uint32_t holds = 0;  // by commands that are put off and name it
   std::uint32_t age = 0;    // for pools that let unused pages go
   std::size_t index = 0;    // in its pool
   Page* next = nullptr;     // in a list of its pool

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "server/defects.hpp"
+#include "server/memory/adaptive_pool.hpp"
 #include "server/memory/direct_pool.hpp"
 
 namespace tessera::server {
@@ -26,6 +28,7 @@ Memory::Memory(driver::Driver& driver, const MemoryLayout& layout, PersistentPol
   pools_ = make_pools(*specs, store_, limits_);
   persistent_ = std::make_unique<DirectPool>(store_, limits_.alignment, limits_.page_limit, 0,
                                              DirectPool::Use::persistent);
+  scratch_ = std::make_unique<AdaptivePool>(store_, limits_.alignment, limits_.page_limit, 0);
 }
 
 Memory::~Memory() = default;
@@ -92,7 +95,22 @@ Result<Block*> Memory::place(std::uint64_t bytes, const Account& account, Mappin
   return full ? over_capacity(bytes) : no_pool(bytes);
 }
 
+Result<Block*> Memory::take_for_move(const Block& block) {
+  Account& account = this->account(block.stream);
+  Result<Block*> placed = place(block.requested, account, Mapping::eager);
+  if (!placed) return placed;
+  (*placed)->stream = block.stream;
+  (*placed)->owner = block.owner;
+  account.live += 1;
+  account.bytes += block.requested;
+  account.padding += (*placed)->bytes - block.requested;
+  taken_ += (*placed)->bytes;
+  return placed;
+}
+
 void Memory::give_back(Block* block) {
+  if (defect(Defect::reuse_early)) block->record = AccessRecord();
+  block->owner = AllocationId();
   Account& account = this->account(block->stream);
   account.live -= 1;
   account.bytes -= block->requested;
@@ -150,14 +168,10 @@ void Memory::set_cap(StreamId stream, std::uint64_t bytes) {
 }
 
 std::uint64_t Memory::release_free() {
-  std::uint64_t released = persistent_->release_free();
+  std::uint64_t released = persistent_->release_free() + scratch_->release_free();
   for (const auto& pool : pools_) released += pool->release_free();
   for (const auto& pool : outdated_) released += pool->release_free();
   return released;
-}
-
-std::uint64_t Memory::collect() {
-  return store_.collect();
 }
 
 MemoryReport Memory::report() const {

@@ -46,10 +46,20 @@ class Memory {
   /// 0: no cap. What is taken already stays.
   void set_cap(StreamId stream, std::uint64_t bytes);
 
+  /// Room for the server itself, on nobody's account and from pages apart, so that what it needs in
+  /// passing moves no buffer of a user.
+  Result<Block*> take_scratch(std::uint64_t bytes) { return scratch_->take(bytes, Mapping::eager); }
+  void give_back_scratch(Block* block) { scratch_->give_back(block); }
+  /// A block of the same size and account elsewhere, for what lies in `block`; no cap counts.
+  Result<Block*> take_for_move(const Block& block);
+
   /// Retires every wholly free page of every pool. Returns their bytes.
   std::uint64_t release_free();
   /// Frees retired pages whose work has completed. Returns their bytes.
-  std::uint64_t collect();
+  std::uint64_t collect(bool lost = false) { return store_.collect(lost); }
+  void hold(driver::PageId page) { store_.hold(page); }
+  void let_go(driver::PageId page) { store_.let_go(page); }
+  void watch(const Clocks& clocks) { store_.watch(clocks); }
 
   Block* at(driver::PageId page, std::uint64_t offset) { return store_.at(page, offset); }
   std::uint64_t taken() const noexcept { return taken_; }  // bytes with padding
@@ -76,6 +86,7 @@ class Memory {
   PageStore store_;
   std::vector<std::unique_ptr<Pool>> pools_;
   std::unique_ptr<Pool> persistent_;
+  std::unique_ptr<Pool> scratch_;
   std::vector<std::unique_ptr<Pool>> outdated_;
   std::unordered_map<StreamId, Account> accounts_;
   StreamId last_stream_ = 0;

@@ -8,11 +8,12 @@
 #include <algorithm>
 #include <cassert>
 
+#include "server/defects.hpp"
+
 namespace tessera::server {
 
 PageStore::~PageStore() {
-  for (const auto& [id, page] : mapped_) driver_.free(id);
-  for (const Retired& retired : retired_) driver_.free(retired.id);
+  for (const auto& [id, page] : mapped_) driver_.free(id);  // retired ones too
 }
 
 Result<driver::PageId> PageStore::allocate(std::uint64_t bytes) {
@@ -71,38 +72,64 @@ Status PageStore::map(Page& page) {
   return {};
 }
 
-void PageStore::retire(Page* page) {
-  assert(page->taken == 0);
-  PointSet outstanding;
+void PageStore::hold(driver::PageId page) {
+  if (const auto found = mapped_.find(page); found != mapped_.end()) ++found->second->holds;
+}
+
+void PageStore::let_go(driver::PageId page) {
+  const auto found = mapped_.find(page);
+  if (found == mapped_.end() || --found->second->holds != 0) return;
+  // Retired while it was held: commands may have touched it since.
+  for (Retired& retired : retired_) {
+    if (retired.page == found->second) retired.outstanding = outstanding(*retired.page);
+  }
+}
+
+PointSet PageStore::outstanding(const Page& page) const {
+  PointSet points;
+  if (defect(Defect::free_page_early)) return points;
+  if (clocks_ != nullptr && clocks_->queues() == 1) {
+    if (clocks_->last(0) > 0) points.insert({0, clocks_->last(0)});
+    return points;
+  }
+  for (const Block* block = page.first; block != nullptr; block = block->after) {
+    block->record.before_write(block->offset, block->offset + block->bytes, points);
+  }
+  return points;
+}
+
+void PageStore::free(Page* page) {
   for (Block* block = page->first; block != nullptr;) {
     Block* after = block->after;
-    block->record.before_write(block->offset, block->offset + block->bytes, outstanding);
     recycle(block);
     block = after;
   }
-  reserved_ -= page->bytes;
-  if (page->id == Page::unmapped) {
-    unmapped_ -= page->bytes;
-  } else {
+  if (page->id != Page::unmapped) {
     mapped_.erase(page->id);
-    if (outstanding.empty()) {
-      driver_.free(page->id);
-    } else {
-      retiring_ += page->bytes;
-      retired_.push_back({page->id, page->bytes, std::move(outstanding)});
-    }
+    driver_.free(page->id);
   }
   spare_pages_.push_back(page);
 }
 
-std::uint64_t PageStore::collect() {
+void PageStore::retire(Page* page) {
+  assert(page->taken == 0);
+  reserved_ -= page->bytes;
+  if (page->id == Page::unmapped) unmapped_ -= page->bytes;
+  PointSet points = outstanding(*page);
+  if (page->holds == 0 && points.empty()) return free(page);
+  retiring_ += page->bytes;
+  retired_.push_back({page, std::move(points)});
+}
+
+std::uint64_t PageStore::collect(bool lost) {
   std::uint64_t freed = 0;
   std::erase_if(retired_, [&](const Retired& retired) {
+    if (retired.page->holds != 0) return false;
     for (const Point point : retired.outstanding) {
-      if (driver_.completed(point.queue) < point.ticket) return false;
+      if (!lost && driver_.completed(point.queue) < point.ticket) return false;
     }
-    driver_.free(retired.id);
-    freed += retired.bytes;
+    freed += retired.page->bytes;
+    free(retired.page);
     return true;
   });
   retiring_ -= freed;

@@ -2,9 +2,10 @@
 // The pages of a device: where pools get them and where they go.
 //
 // A pool may give up a page at any moment that the order of requests decides; the device may still
-// be working on it. Such a page is retired: no pool knows it any more, and its memory goes back to
-// the driver once everything that its blocks' records name has completed. So completion decides
-// when memory returns and never where a buffer lies.
+// be working on it, and commands that wait for a compiler may still name it. Such a page is retired:
+// no pool knows it any more, and its memory goes back to the driver once everything that its blocks'
+// records name has completed and nobody holds it. So completion decides when memory returns and
+// never where a buffer lies.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "server/memory/block.hpp"
+#include "server/ordering/clocks.hpp"
 
 namespace tessera::server {
 
@@ -33,10 +35,16 @@ class PageStore {
   Result<Page*> make(Pool* pool, std::uint64_t bytes, Mapping mapping);
   /// Gives a lazily made page its memory. The page stays unmapped where that fails.
   Status map(Page& page);
-  /// Takes a page whose blocks are all free out of use. Its blocks are recycled.
+  /// Takes a page whose blocks are all free out of use. Until it is freed at() finds them.
   void retire(Page* page);
-  /// Frees retired pages whose work has completed. Returns their bytes.
-  std::uint64_t collect();
+  /// Frees retired pages that nobody holds and whose work has completed; all that nobody holds where
+  /// the device is `lost`, on which nothing completes any more. Returns their bytes.
+  std::uint64_t collect(bool lost = false);
+  /// The page is not freed before it was let go as often as it was held. Nothing for unknown pages.
+  void hold(driver::PageId page);
+  void let_go(driver::PageId page);
+  /// Where a device has one queue, records are empty and its last operation stands for all.
+  void watch(const Clocks& clocks) { clocks_ = &clocks; }
 
   Block* new_block();
   void recycle(Block* block);
@@ -53,13 +61,15 @@ class PageStore {
 
  private:
   struct Retired {
-    driver::PageId id;
-    std::uint64_t bytes;
+    Page* page;
     PointSet outstanding;
   };
   Result<driver::PageId> allocate(std::uint64_t bytes);
+  PointSet outstanding(const Page& page) const;
+  void free(Page* page);
 
   driver::Driver& driver_;
+  const Clocks* clocks_ = nullptr;
   std::unordered_map<driver::PageId, Page*> mapped_;
   std::vector<std::unique_ptr<Page>> pages_;
   std::vector<Page*> spare_pages_;

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cassert>
 
+#include "server/defects.hpp"
+
 namespace tessera::server {
 namespace {
 
@@ -77,7 +79,9 @@ Result<Block*> SlicedPool::hand_out(Block* block, std::uint64_t bytes, std::uint
     block->after = rest;
     block->bytes = need;
     if (block->record.range_count() != 0) {
-      rest->record = block->record.clipped(rest->offset, rest->offset + rest->bytes);
+      if (!defect(Defect::split_loses_record)) {
+        rest->record = block->record.clipped(rest->offset, rest->offset + rest->bytes);
+      }
       block->record = block->record.clipped(block->offset, rest->offset);
     }
     free_.link(rest);
@@ -120,7 +124,7 @@ Block* SlicedPool::join(Block* block) {
     left->bytes += right->bytes;
     left->after = right->after;
     if (left->after != nullptr) left->after->before = left;
-    left->record.merge(std::move(right->record));
+    if (!defect(Defect::coalesce_loses_record)) left->record.merge(std::move(right->record));
     store_.recycle(right);
   };
   if (Block* right = block->after; right != nullptr && right->free && !right->resting) {

@@ -7,8 +7,8 @@
 
 namespace tessera::server {
 
-Ordering::Ordering(driver::Driver& driver, PagePool& pool, std::size_t queues)
-    : driver_(driver), pool_(pool), clocks_(queues), submitted_(queues, 0) {}
+Ordering::Ordering(driver::Driver& driver, Memory& memory, std::size_t queues)
+    : driver_(driver), memory_(memory), clocks_(queues), submitted_(queues, 0) {}
 
 // A block that was given back may have been split or joined since: whatever blocks hold the bytes
 // now carry their records.
@@ -19,7 +19,7 @@ void Ordering::each_block(const Touch& touch, F&& f) {
     f(*touch.block, touch.region.offset, end);
     return;
   }
-  for (Block* b = pool_.at(touch.region.page, touch.region.offset); b != nullptr && b->offset < end;
+  for (Block* b = memory_.at(touch.region.page, touch.region.offset); b != nullptr && b->offset < end;
        b = b->after) {
     f(*b, std::max(b->offset, touch.region.offset), std::min(b->offset + b->bytes, end));
   }
@@ -96,16 +96,6 @@ std::vector<Point> Ordering::horizon_of_all() const {
     if (last > 0) points.push_back({static_cast<QueueId>(q), last});
   }
   return points;
-}
-
-bool Ordering::idle(const AccessRecord& record) const {
-  if (clocks_.queues() == 1) return driver_.completed(0) >= clocks_.last(0);
-  PointSet points;
-  record.before_write(0, ~std::uint64_t{0}, points);
-  for (const Point p : points) {
-    if (driver_.completed(p.queue) < p.ticket) return false;
-  }
-  return true;
 }
 
 void Ordering::forget_completed() {

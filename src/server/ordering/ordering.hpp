@@ -10,7 +10,7 @@
 #include <span>
 
 #include "driver/driver.hpp"
-#include "server/memory/allocation_table.hpp"
+#include "server/memory/memory.hpp"
 #include "server/ordering/clocks.hpp"
 
 namespace tessera::server {
@@ -25,7 +25,7 @@ struct Touch {
 
 class Ordering {
  public:
-  Ordering(driver::Driver& driver, PagePool& pool, std::size_t queues);
+  Ordering(driver::Driver& driver, Memory& memory, std::size_t queues);
 
   /// Makes the next operation of `queue` come after all that `touches` requires.
   Status before(QueueId queue, std::span<const Touch> touches);
@@ -40,8 +40,6 @@ class Ordering {
   std::vector<Point> horizon_of_all() const;
   Ticket last(QueueId queue) const { return clocks_.last(queue); }
   std::size_t queues() const noexcept { return clocks_.queues(); }
-  /// Whether everything that the record names has completed.
-  bool idle(const AccessRecord& record) const;
   void forget_completed();
   std::uint64_t waits() const noexcept { return waits_; }
   const Clocks& clocks() const noexcept { return clocks_; }
@@ -51,7 +49,7 @@ class Ordering {
   void each_block(const Touch& touch, F&& f);
 
   driver::Driver& driver_;
-  PagePool& pool_;
+  Memory& memory_;
   Clocks clocks_;
   std::vector<Ticket> submitted_;
   PointSet needed_;  // kept for its room

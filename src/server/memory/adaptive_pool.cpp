@@ -7,13 +7,23 @@
 
 namespace tessera::server {
 
+namespace {
+
+// On a small device a page of the usual size would be too much of it for a few small slices.
+std::uint64_t small_page_of(std::uint64_t page_limit, std::uint64_t alignment) {
+  const std::uint64_t eighth = page_limit / 8 & ~(alignment - 1);
+  return std::min(page_limit, std::clamp(eighth, AdaptivePool::small_slice, AdaptivePool::small_page));
+}
+
+}  // namespace
+
 AdaptivePool::AdaptivePool(PageStore& store, std::uint64_t alignment, std::uint64_t page_limit,
                            std::uint64_t first_page)
     : Pool(store, alignment, {page_limit}),
       page_limit_(page_limit),
       first_page_(std::min(first_page, page_limit)),
       small_(store, alignment,
-             {std::min(small_page, page_limit), std::min(small_slice, page_limit), 0, 0},
+             {small_page_of(page_limit, alignment), std::min(small_slice, page_limit), 0, 0},
              &footprint_),
       alone_(store, alignment, page_limit, 0, &footprint_) {
   arena_.reserve(max_sizes);

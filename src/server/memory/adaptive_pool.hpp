@@ -18,7 +18,7 @@ namespace tessera::server {
 
 class AdaptivePool final : public Pool {
  public:
-  static constexpr std::uint64_t small_page = std::uint64_t{8} << 20;
+  static constexpr std::uint64_t small_page = std::uint64_t{8} << 20;  // at most an eighth of the limit
   static constexpr std::uint64_t small_slice = std::uint64_t{64} << 10;
   static constexpr std::uint64_t growth = std::uint64_t{1} << 20;
   static constexpr std::size_t max_sizes = 64;  // of pages, alive at once

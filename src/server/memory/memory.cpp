@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 
 #include "server/defects.hpp"
 #include "server/memory/adaptive_pool.hpp"
@@ -13,9 +14,12 @@ namespace tessera::server {
 namespace {
 
 DeviceLimits limits_of(const driver::Properties& properties) {
+  // More than any device has; drivers without a limit of their own say numbers with which sums of
+  // sizes would not be safe, and free lists end above it.
+  constexpr std::uint64_t most = std::uint64_t{1} << 46;
   DeviceLimits limits;
   limits.alignment = properties.offset_alignment;
-  limits.page_limit = properties.page_limit & ~(limits.alignment - 1);
+  limits.page_limit = std::min(properties.page_limit, most) & ~(limits.alignment - 1);
   return limits;
 }
 
@@ -47,6 +51,7 @@ bool Memory::wants_persistent(const Account& account) const noexcept {
 }
 
 Result<Block*> Memory::take(std::uint64_t bytes, StreamId stream, Mapping mapping) {
+  assert(bytes != 0);
   if (bytes > limits_.page_limit) return no_pool(bytes);
   Account& account = this->account(stream);
   const std::uint64_t held = account.bytes + account.padding;

@@ -61,18 +61,20 @@ TEST(MemorySpeed, DISABLED_GiveBackAndTake) {
     memory.give_back(block);
     block = *memory.take(bytes, 0);
   });
-  for (Block* block : held) block->record = {};
-  measure("one of 128 blocks, another size, no records", [&](int i) {
-    Block*& block = held[static_cast<std::size_t>(i * 37) % held.size()];
-    memory.give_back(block);
-    block = *memory.take(1000 + 64 * static_cast<std::uint64_t>(i % 61), 0);
-  });
-  measure("one of 128 blocks, another size, with records", [&](int i) {
-    Block*& block = held[static_cast<std::size_t>(i * 37) % held.size()];
-    memory.give_back(block);
-    block = *memory.take(1000 + 64 * static_cast<std::uint64_t>(i % 61), 0);
-    note(block);
-  });
+  for (const bool records : {false, true}) {
+    for (Block* block : held) memory.give_back(block);
+    memory.release_free();
+    for (Block*& block : held) block = memory.take(5000, 0).value();
+    const auto exchange = [&](int i, std::uint64_t sizes) {
+      Block*& block = held[static_cast<std::size_t>(i * 37) % held.size()];
+      memory.give_back(block);
+      block = *memory.take(1000 + 64 * (static_cast<std::uint64_t>(i) * 2654435761u % sizes), 0);
+      if (records) note(block);
+    };
+    std::printf("%s\n", records ? "with records" : "without records");
+    measure("one of 128 blocks, one of 60 sizes", [&](int i) { exchange(i, 60); });
+    measure("one of 128 blocks, one of 900 sizes", [&](int i) { exchange(i, 900); });
+  }
 }
 
 }  // namespace

@@ -87,6 +87,18 @@ TEST(Memory, ASizeOverThePageLimitIsTooLarge) {
   EXPECT_EQ(enforced.memory.take(64 * mib + 1, 0).error().kind(), ErrorKind::TooLarge);
 }
 
+TEST(Memory, ADeviceWithoutALimitOfItsOwn) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 46;
+  for (const MemoryLayout& layout :
+       {MemoryLayout::adaptive(), MemoryLayout::sub_slices(), MemoryLayout::exclusive_pages()}) {
+    Fixture f(layout, PersistentPolicy::windows, ~std::uint64_t{0});
+    Block* block = f.take(most, 0, Mapping::lazy);
+    f.memory.give_back(block);
+    EXPECT_EQ(f.take(most - 100, 0, Mapping::lazy), block);
+    EXPECT_EQ(f.memory.take(most + 1, 0, Mapping::lazy).error().kind(), ErrorKind::TooLarge);
+  }
+}
+
 TEST(Memory, AFullDeviceIsOutOfMemoryWithItsFigures) {
   Fixture f(MemoryLayout::custom({Direct{}}));
   Block* held = f.take(40 * mib);

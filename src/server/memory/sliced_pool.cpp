@@ -78,10 +78,10 @@ Result<Block*> SlicedPool::hand_out(Block* block, std::uint64_t bytes, std::uint
     if (rest->after != nullptr) rest->after->before = rest;
     block->after = rest;
     block->bytes = need;
-    if (block->record.range_count() != 0) {
-      if (!defect(Defect::split_loses_record)) {
-        rest->record = block->record.clipped(rest->offset, rest->offset + rest->bytes);
-      }
+    // Records are copied only where somebody touched both parts' bytes.
+    AccessRecord tail = block->record.clipped(rest->offset, rest->offset + rest->bytes);
+    if (tail.range_count() != 0) {
+      if (!defect(Defect::split_loses_record)) rest->record = std::move(tail);
       block->record = block->record.clipped(block->offset, rest->offset);
     }
     free_.link(rest);

@@ -135,12 +135,12 @@ void Server::lose(const Error& error) {
 }
 
 void Server::idle() {
-  (void)ordering_.submit_all();
-  launches_held_ = 0;
   apply_releases();
   inspect();
   if (memory_.retiring() > 0) memory_.collect(failures_.lost().has_value());
   if (awaiting_ > 0) unpark();
+  (void)ordering_.submit_all();  // last: whatever the above enqueued starts too
+  launches_held_ = 0;
 }
 
 void Server::inspect() {
@@ -236,9 +236,9 @@ bool Server::must_park(const CommandHeader& command) {
     awaits = awaits || (a != nullptr && a->awaiting);
   });
   return awaits || std::any_of(parked_.begin(), parked_.end(), [&](const Parked& p) {
-    return p.header().stream == command.stream ||
-           (!defect(Defect::park_by_stream) && touches(command, p.regions));
-  });
+           return p.header().stream == command.stream ||
+                  (!defect(Defect::park_by_stream) && touches(command, p.regions));
+         });
 }
 
 void Server::park(const CommandHeader& command) {

@@ -36,6 +36,7 @@ struct ServerConfig {
   std::uint32_t submit_every = 32;  // launches
   MemoryLayout layout;
   PersistentPolicy persistent = PersistentPolicy::windows;
+  std::uint64_t count_slots = 256;  // dynamic cube counts that are kept apart
 };
 
 /// What clients and server share; every member is thread-safe.
@@ -96,6 +97,10 @@ class Server {
   Status install(const MemoryLayout& layout) { return memory_.install(layout); }
   /// Allocations that wait for memory on its way back.
   std::uint32_t awaiting_memory() const noexcept { return awaiting_; }
+  bool awaiting_memory(AllocationId id) {
+    const Allocation* a = allocations_.find(id);
+    return a != nullptr && a->awaiting;
+  }
   /// Keeps the allocation where it is until it is let go as often. False where it is not there.
   bool pin(AllocationId id);
   void unpin(AllocationId id);

@@ -15,7 +15,6 @@ namespace tessera::server {
 namespace {
 
 constexpr std::uint64_t count_bytes = 12;
-constexpr std::uint64_t count_slots = 256;  // reused in turn; ordering sees to the waiting
 
 }  // namespace
 
@@ -35,18 +34,19 @@ LoadedVariant& Server::count_guard() {
 Status Server::make_count_page() {
   if (counts_block_.bytes > 0) return {};
   const std::uint64_t stride = std::max<std::uint64_t>(driver_.properties().offset_alignment, 16);
-  Result<driver::PageId> page = driver_.allocate(driver::PageKind::counts, count_slots * stride);
+  Result<driver::PageId> page =
+      driver_.allocate(driver::PageKind::counts, config_.count_slots * stride);
   if (!page) return page.error();
   counts_page_.id = *page;
-  counts_block_.bytes = count_slots * stride;
+  counts_block_.bytes = config_.count_slots * stride;
   return {};
 }
 
 Result<driver::Region> Server::enqueue_guard(const LaunchCommand& command, QueueId queue,
                                              const LoadedVariant& guard) {
   if (Status s = make_count_page(); !s) return s.error();
-  const std::uint64_t stride = counts_block_.bytes / count_slots;
-  const driver::Region slot{counts_page_.id, (next_count_++ % count_slots) * stride,
+  const std::uint64_t stride = counts_block_.bytes / config_.count_slots;
+  const driver::Region slot{counts_page_.id, (next_count_++ % config_.count_slots) * stride,
                             count_bytes};
   const Touch touched[2] = {touch(command.count, true, false), {&counts_block_, slot, false, true}};
   if (Status s = ordering_.before(queue, touched); !s) return s.error();

@@ -145,7 +145,7 @@ class Generator {
       op.r[0].count = op.r[1].count = count;
       return add(op);
     }
-    if (pick < 62) return launch(false);
+    if (pick < 59) return launch(false);
     // Where memory is short the page of counts may not fit, which the model does not follow.
     if (pick < 68) return launch(program_.setting.memory_limit > (1 << 20));
     if (pick < 79) {
@@ -171,7 +171,13 @@ class Generator {
     if (pick < 90) return plain(OpKind::flush);
     if (pick < 91) return plain(OpKind::idle);
     if (pick < 94) return plain(OpKind::drain, 1 + dice_.below(6));
-    if (pick < 99) return plain(OpKind::compile);
+    if (pick < 97) return plain(OpKind::compile);
+    if (pick < 98) return plain(OpKind::window, dice_.below(2));
+    if (pick < 99) {
+      plain(OpKind::install, dice_.below(layouts));
+      if (dice_.chance(50)) plain(OpKind::trim);
+      return;
+    }
     return plain(OpKind::trim);
   }
 
@@ -188,9 +194,9 @@ Program generate(std::uint64_t seed) {
 
 std::string_view to_string(OpKind kind) {
   constexpr std::string_view names[] = {
-      "alloc",  "drop",           "upload", "upload_count", "fill",    "copy",
-      "launch", "launch_dynamic", "read",   "settle",       "sync",    "status",
-      "refuse", "flush",          "idle",   "drain",        "compile", "trim"};
+      "alloc",          "drop",  "upload",  "upload_count", "fill",    "copy",   "launch",
+      "launch_dynamic", "read",  "settle",  "sync",         "status",  "refuse", "flush",
+      "idle",           "drain", "compile", "trim",         "install", "window"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -11,6 +11,7 @@
 namespace tessera::campaign {
 
 inline constexpr int buffer_slots = 8;
+inline constexpr std::uint32_t layouts = 4;
 
 enum class OpKind : std::uint8_t {
   alloc,           // r[0].slot := r[0].count elements on the stream
@@ -31,6 +32,8 @@ enum class OpKind : std::uint8_t {
   drain,    // lets the executor take `value` commands
   compile,  // one kernel becomes ready
   trim,
+  install,  // layout number `value`: what lives in the old one is moved by the next trim
+  window,   // value 1: opens a persistent window of the stream, 0: closes one
 };
 std::string_view to_string(OpKind kind);
 

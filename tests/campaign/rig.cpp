@@ -22,6 +22,20 @@ bool overlap(const Range& a, const Range& b) {
   return a.slot == b.slot && a.begin < b.begin + b.count && b.begin < a.begin + a.count;
 }
 
+// Small pages: much reuse, and much that moves when the layout changes.
+MemoryLayout layout(std::uint32_t number) {
+  switch (number) {
+    case 0:
+      return MemoryLayout::custom({SlicedPool{4096}, ExclusivePool{}});
+    case 1:
+      return MemoryLayout::custom({ExclusivePool{0, 12}});
+    case 2:
+      return MemoryLayout::custom({DirectPool{8192}});
+    default:
+      return MemoryLayout::custom({SlicedPool{2048, 512, 8192, 9}, SlicedPool{8192}, DirectPool{}});
+  }
+}
+
 struct Node final : server::ReleaseNode {};
 
 }  // namespace
@@ -72,7 +86,8 @@ Rig::Rig(const Program& program, [[maybe_unused]] server::Defect defect)
   server::ServerConfig config;
   config.max_streams = s.queues;
   config.submit_every = s.submit_every;
-  config.layout = MemoryLayout::custom({SlicedPool{4096}, ExclusivePool{}});
+  config.layout = layout(0);
+  config.count_slots = 1;  // reused by every launch
   server_ = std::make_unique<server::Server>(*sim_, *loader_, *shared_, config);
 }
 
@@ -132,16 +147,44 @@ void Rig::execute_one() {
   const auto& command = *reinterpret_cast<const server::CommandHeader*>(bytes.data());
   const std::size_t parked = server_->parked();
   server_->execute(command);
-  record_.parked += server_->parked() - parked;
-  if (command.kind != server::CommandKind::alloc) return;
-  const auto& alloc = server::as<server::AllocCommand>(command);
-  server::Binding whole;
-  whole.allocation = alloc.allocation;
-  whole.bytes = alloc.bytes;
-  const std::optional<Error> error = server_->check(whole);
-  if (error && error->root().kind() != ErrorKind::DeviceLost) {
-    record_.no_memory.insert(command.site.line - 1);
+  record_.parked += server_->parked() > parked ? server_->parked() - parked : 0;
+  if (command.kind == server::CommandKind::alloc) {
+    const auto& alloc = server::as<server::AllocCommand>(command);
+    server::Binding whole;
+    whole.allocation = alloc.allocation;
+    whole.bytes = alloc.bytes;
+    making_.emplace_back(command.site.line - 1, whole);
   }
+  note_refused_allocations();
+}
+
+void Rig::note_refused_allocations() {
+  std::erase_if(making_, [&](const auto& made) {
+    if (server_->awaiting_memory(made.second.allocation)) return false;
+    const std::optional<Error> error = server_->check(made.second);
+    if (error && error->root().kind() != ErrorKind::DeviceLost)
+      record_.no_memory.insert(made.first);
+    return true;
+  });
+}
+
+// Something that parked commands may wait for happens: a kernel is compiled, or the device does
+// what it has. False: there is nothing left to hope for.
+bool Rig::progress() {
+  const std::size_t parked = server_->parked();
+  if (loader_->compile_next()) {
+    server_->retry_parked();
+  } else if (server_->awaiting_memory() > 0) {
+    server_->idle();
+    const server::Point p = server_->oldest();
+    if (p.ticket != 0) (void)sim_->wait_host(p.queue, p.ticket, std::nullopt);
+    server_->idle();
+    if (p.ticket == 0 && server_->parked() == parked && --patience_ == 0) return false;
+  } else {
+    return false;
+  }
+  note_refused_allocations();
+  return true;
 }
 
 void Rig::execute_all() {
@@ -151,6 +194,12 @@ void Rig::execute_all() {
 void Rig::drop(std::uint8_t slot) {
   Buffer& b = buffers_[slot];
   if (!b.live) return;
+  // Whether it got memory must be known before nobody can ask any more.
+  if (program_.setting.fail > 0 || program_.setting.memory_limit < (1 << 20)) {
+    execute_all();
+    while (server_->awaiting_memory(b.id) && progress()) {
+    }
+  }
   auto* node = new Node;
   node->id = b.id;
   shared_->releases.push(node, issued_);
@@ -282,16 +331,28 @@ bool Rig::issue(std::size_t index, const Op& op) {
     }
     case OpKind::idle:
       server_->idle();
+      note_refused_allocations();
       return true;
     case OpKind::drain:
       for (std::uint32_t i = 0; i < op.value && !ring_.empty(); ++i) execute_one();
       return true;
     case OpKind::compile:
-      if (loader_->compile_next()) server_->retry_parked();
+      (void)progress();
       return true;
     case OpKind::trim:
       server_->trim();
       return true;
+    case OpKind::install:
+      if (!server_->install(layout(op.value)))
+        record_.leaks.push_back("a sound layout was refused");
+      return true;
+    case OpKind::window: {
+      CommandWriter<server::AccountCommand> command(op.stream, site_);
+      command->change = op.value == 1 ? server::AccountCommand::Change::open_persistent
+                                      : server::AccountCommand::Change::close_persistent;
+      push(command.header());
+      return true;
+    }
   }
   return false;
 }
@@ -344,11 +405,10 @@ bool Rig::launch(const Op& op, bool dynamic) {
 bool Rig::wait_enqueued(server::PendingState& state) {
   execute_all();
   while (!state.enqueued.load()) {
-    if (!loader_->compile_next()) {
-      record_.hangs.push_back("a command stays parked with nothing left to compile");
+    if (!progress()) {
+      record_.hangs.push_back("a command stays parked with nothing left to wait for");
       return false;
     }
-    server_->retry_parked();
   }
   return true;
 }
@@ -395,7 +455,8 @@ void Rig::sync(std::size_t index, const Op& op) {
   push(command.header());
   if (!wait_enqueued(*state)) return;
   // Later launches may still be parked on other streams; the claims of the model are those of all.
-  while (server_->parked() > 0 && loader_->compile_next()) server_->retry_parked();
+  while (server_->parked() > 0 && progress()) {
+  }
   std::optional<Error> error = wait(*state);
   if (!error) {
     // What other streams hold counts too in the model, so let it finish.
@@ -420,7 +481,8 @@ void Rig::finish() {
   };
   settle_all();
   execute_all();
-  while (loader_->compile_next()) server_->retry_parked();
+  while (server_->parked() > 0 && progress()) {
+  }
   if (server_->parked() > 0 && record_.hangs.empty()) {
     record_.hangs.push_back("commands stay parked at the end");
   }
@@ -445,7 +507,8 @@ void Rig::finish() {
     leak(shared_->staging.outstanding(), "staging bytes");
     leak(shared_->fault_launches.load(), "fault slots");
     leak(shared_->log_size.load(), "log entries");
-    server_->trim();
+    // News may take a few looks to arrive.
+    for (int i = 0; i < 100 && server_->memory_usage().reserved > 0; ++i) server_->trim();
     leak(server_->memory_usage().reserved, "bytes of pages after a trim");
     server_.reset();
     leak(sim_->memory_in_use(), "bytes of the device after the server");

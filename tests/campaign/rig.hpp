@@ -54,6 +54,8 @@ class Rig {
   void drop(std::uint8_t slot);
   void push(const server::CommandHeader& command);
   void execute_one();
+  void note_refused_allocations();
+  bool progress();
   void execute_all();
   bool wait_enqueued(server::PendingState& state);
   void settle(const Waiting& waiting);
@@ -71,8 +73,10 @@ class Rig {
   std::unique_ptr<server::Server> server_;
   std::deque<std::vector<std::byte>> ring_;
   std::uint64_t issued_ = 0;  // commands
+  int patience_ = 1000;       // rounds without any progress
   std::array<Buffer, buffer_slots> buffers_;
   std::deque<Waiting> waiting_;
+  std::vector<std::pair<std::size_t, server::Binding>> making_;  // allocations not made yet
 };
 
 }  // namespace tessera::campaign

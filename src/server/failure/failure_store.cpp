@@ -112,7 +112,7 @@ void FailureStore::sample_completed() {
   for (std::size_t q = 0; q < completed_.size(); ++q) {
     completed_[q] = driver_.completed(static_cast<driver::QueueId>(q));
   }
-  clocks_.close_over(completed_);
+  if (!defect(Defect::inspect_one_queue)) clocks_.close_over(completed_);
 }
 
 void FailureStore::lose(const Error& error) {

@@ -40,6 +40,7 @@ class Launch {
     const Dim3& asked =
         request_.dynamic() != nullptr ? request_.dynamic()->units : request_.grid().units;
     units_ = units_of(asked, core_.device());
+    if (!core_.is_open()) return core_.closed();
     if (std::optional<Error> bad = check_arguments()) return refuse(*bad);
     const DeviceCore::KnownKernel& known = find_or_trace(body, context);
     if (known.error) return refuse(*known.error);
@@ -168,9 +169,13 @@ class Launch {
     if (const DynamicGrid* dynamic = request_.dynamic()) {
       const BufferRef& count = dynamic->cubes.ref();
       if (count.invalid) return *count.invalid;
-      if (!count.allocation || count.allocation->device.get() != &core_) {
-        return invalid(
-            "The buffer of the dynamic cube count belongs to another device or to none.");
+      if (!count.allocation) {
+        return invalid("The buffer of the dynamic cube count belongs to no device.");
+      }
+      if (count.allocation->device.get() != &core_) {
+        return invalid(fmt::format(
+            "The buffer of the dynamic cube count belongs to {}, but the launch is on {}.",
+            count.allocation->device->properties().name, core_.properties().name));
       }
       if (count.bytes < 12 || count.offset % core_.device().offset_alignment != 0) {
         return invalid(
@@ -276,7 +281,11 @@ class Launch {
     std::vector<server::Binding> outputs;
     for (const Bound& b : request_.bound()) {
       if (!writes(b) || b.buffer->invalid || !b.buffer->allocation) continue;
-      if (b.buffer->allocation->device.get() != &core_) continue;
+      if (DeviceCore& owner = *b.buffer->allocation->device; &owner != &core_) {
+        // It does not hold what it should either; its own device keeps the reason.
+        fail(owner, *b.buffer, error, 0, where_);
+        continue;
+      }
       outputs.push_back(binding_of(*b.buffer, Access::out));
     }
     if (!outputs.empty()) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "server/executor.hpp"
 
-#include <chrono>
-
 namespace tessera::server {
 namespace {
 
 constexpr auto spin_time = std::chrono::microseconds(20);
 constexpr auto full_pause = std::chrono::microseconds(50);
 constexpr int batch = 64;  // commands under one hold of the lock
+// Between looks at whether the executor was stopped, of those who wait without a deadline.
+constexpr auto look_again = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -28,10 +28,43 @@ Executor::~Executor() {
 void Executor::stop() {
   {
     const std::lock_guard lock(parking_);
-    stopping_.store(true, std::memory_order_release);
+    stopping_.store(true, std::memory_order_seq_cst);
   }
   parked_.notify_all();
   if (thread_.joinable()) thread_.join();
+}
+
+void Executor::abandon(Time latest) {
+  {
+    const std::lock_guard lock(parking_);
+    latest_ = latest;
+    abandoned_.store(true, std::memory_order_release);
+    stopping_.store(true, std::memory_order_seq_cst);
+  }
+  parked_.notify_all();
+}
+
+bool Executor::join_until(Time latest) {
+  {
+    std::unique_lock lock(parking_);
+    if (!has_ended_.wait_until(lock, latest, [this] { return ended_; })) return false;
+  }
+  if (thread_.joinable()) thread_.join();
+  return true;
+}
+
+Result<bool> Executor::wait_host(Point point, driver::Deadline deadline) {
+  const driver::DeviceKind kind = driver_.properties().kind;
+  // A simulator tells endless waits from long ones by itself, where there is no deadline.
+  if (deadline || kind == driver::DeviceKind::simulator || kind == driver::DeviceKind::cpu) {
+    return driver_.wait_host(point.queue, point.ticket, deadline);
+  }
+  for (;;) {
+    const Result<bool> done =
+        driver_.wait_host(point.queue, point.ticket, std::chrono::steady_clock::now() + look_again);
+    if (!done || *done) return done;
+    if (stopped()) return Error(ErrorKind::DeviceLost, "The device has been closed.");
+  }
 }
 
 void Executor::push(const CommandHeader& command) {
@@ -54,23 +87,24 @@ void Executor::admit() {
            shared_.staging.outstanding() > config_.staging_limit;
   };
   while (full() && !stopped()) {
-    const Point oldest = with_server([](Server& server) {
+    const std::optional<Point> oldest = ask([](Server& server) {
       server.idle();
       return server.oldest();
     });
-    if (!full()) return;
-    if (oldest.ticket == 0) {
+    if (!oldest || !full()) return;
+    if (oldest->ticket == 0) {
       std::this_thread::sleep_for(full_pause);
       continue;
     }
     const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
-    if (!driver_.wait_host(oldest.queue, oldest.ticket, soon)) return;  // lost: errors follow
+    if (!driver_.wait_host(oldest->queue, oldest->ticket, soon)) return;  // lost: errors follow
   }
 }
 
 void Executor::run_or_push(const CommandHeader& command) {
   if (is_parked_.load(std::memory_order_acquire) && ring_.empty()) {
     std::unique_lock lock(execution_, std::try_to_lock);
+    if (lock.owns_lock() && stopped()) return;
     if (lock.owns_lock() && ring_.try_claim_position()) {
       server_.execute(command);
       return;
@@ -97,18 +131,20 @@ bool Executor::drain() {
   bool any = false;
   for (;;) {
     const std::lock_guard lock(execution_);
+    if (abandoned()) return any;
     if (woken_.exchange(false, std::memory_order_acq_rel)) {
       server_.retry_parked();
       any = true;
     }
     int done = 0;
-    while (done < batch) {
+    while (done < batch && !abandoned()) {
       const CommandHeader* command = ring_.front();
       if (command == nullptr) break;
       server_.execute(*command);
       ring_.pop();
       ++done;
     }
+    if (abandoned()) return any;
     any = any || done > 0;
     if (done < batch) {
       if (any) server_.idle();
@@ -117,12 +153,38 @@ bool Executor::drain() {
   }
 }
 
+// The process ends, and with it whatever the device's libraries keep in static objects: nobody may
+// be inside them then, neither a client nor the device's own threads.
+void Executor::settle() {
+  Time latest;
+  {
+    const std::lock_guard lock(parking_);
+    latest = latest_;
+  }
+  const auto in_time = [&] { return std::chrono::steady_clock::now() < latest; };
+  while (uses_.load(std::memory_order_acquire) > 0 && in_time()) {
+    std::this_thread::sleep_for(full_pause);
+  }
+  while (in_time()) {
+    Point oldest;
+    {
+      // Clients that were executing are done when this lock is had; later ones see the stop.
+      const std::lock_guard lock(execution_);
+      server_.idle();
+      oldest = server_.oldest();
+    }
+    if (oldest.ticket == 0) return;
+    const Result<bool> done = driver_.wait_host(oldest.queue, oldest.ticket, latest);
+    if (!done || !*done) return;  // lost, or out of time
+  }
+}
+
 void Executor::work() {
   for (;;) {
     drain();
     const auto until = std::chrono::steady_clock::now() + spin_time;
     bool more = false;
-    while (!more && std::chrono::steady_clock::now() < until) {
+    while (!more && !abandoned() && std::chrono::steady_clock::now() < until) {
       more = !ring_.empty() || woken_.load(std::memory_order_acquire);
     }
     if (more) continue;
@@ -132,8 +194,14 @@ void Executor::work() {
       return !ring_.empty() || woken_.load(std::memory_order_acquire) || stopped();
     });
     is_parked_.store(false, std::memory_order_seq_cst);
-    if (stopped() && ring_.empty()) return;
+    if (abandoned() || (stopped() && ring_.empty())) break;
   }
+  if (abandoned()) settle();
+  {
+    const std::lock_guard lock(parking_);
+    ended_ = true;
+  }
+  has_ended_.notify_all();
 }
 
 }  // namespace tessera::server

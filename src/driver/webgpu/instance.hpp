@@ -18,6 +18,11 @@ namespace tessera::driver {
 /// Vulkan driver manifests, in the order in which adapters are numbered.
 std::vector<std::string> find_manifests(const WebgpuOptions& options);
 
+/// BackendUnavailable in a forked child whose parent used WebGPU before the fork: the library and
+/// the Vulkan drivers have threads, which the child lacks, and locks, which those may have held. To
+/// be asked before anything else of this file, since our own locks are no better.
+Status usable_in_this_process();
+
 struct OpenAdapter {
   wg::Instance instance = nullptr;
   wg::Adapter adapter = nullptr;  // owned by the caller

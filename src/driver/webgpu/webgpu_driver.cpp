@@ -42,6 +42,7 @@ void take_scope(std::uint32_t status, std::uint32_t type, wg::StringView message
 
 Result<std::unique_ptr<Driver>> open_webgpu(const WebgpuOptions& options,
                                             const AdapterInfo& adapter) {
+  if (Status usable = usable_in_this_process(); !usable) return usable.error();
   Result<const wg::Api*> api = wg::open_api(options.library);
   if (!api) return api.error();
   return WebgpuDriver::open(**api, adapter);

@@ -54,6 +54,7 @@ void close_all() {
   std::vector<std::shared_ptr<DeviceCore>> devices;
   {
     std::unique_lock lock(r.mutex);
+    if (r.ending) return;
     r.ending = true;
     for (auto& [key, device] : r.devices) devices.push_back(device);
     for (auto& device : devices) device->begin_close(latest);
@@ -76,7 +77,7 @@ std::shared_ptr<DeviceCore> keep_device(const std::string& key,
   Registry& r = registry();
   base::pin_library();
   // Once for each device: opening it may have loaded libraries with handlers of their own, and ours
-  // must run before those. Closing twice is nothing.
+  // must run before those. The first one to run closes all devices.
   (void)std::atexit(close_all);
   const std::lock_guard lock(r.mutex);
   if (r.ending) {

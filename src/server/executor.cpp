@@ -153,8 +153,8 @@ bool Executor::drain() {
   }
 }
 
-// The process ends, and with it whatever the device's libraries keep in static objects: nobody may
-// be inside them then, neither a client nor the device's own threads.
+// Nobody may be inside the driver when it is destroyed, or when the process ends and with it
+// whatever the device's libraries keep in static objects: neither a client nor the device itself.
 void Executor::settle() {
   Time latest;
   {
@@ -174,7 +174,8 @@ void Executor::settle() {
       oldest = server_.oldest();
     }
     if (oldest.ticket == 0) return;
-    const Result<bool> done = driver_.wait_host(oldest.queue, oldest.ticket, latest);
+    const driver::Deadline until = latest == Time::max() ? driver::Deadline() : latest;
+    const Result<bool> done = driver_.wait_host(oldest.queue, oldest.ticket, until);
     if (!done || !*done) return;  // lost, or out of time
   }
 }
@@ -196,7 +197,7 @@ void Executor::work() {
     is_parked_.store(false, std::memory_order_seq_cst);
     if (abandoned() || (stopped() && ring_.empty())) break;
   }
-  if (abandoned()) settle();
+  settle();
   {
     const std::lock_guard lock(parking_);
     ended_ = true;

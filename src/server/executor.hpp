@@ -116,9 +116,9 @@ class Executor {
   std::atomic<bool> woken_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> abandoned_{false};
-  std::atomic<int> uses_{0};  // of the driver by clients
-  Time latest_{};             // under parking_
-  bool ended_ = false;        // under parking_
+  std::atomic<int> uses_{0};   // of the driver by clients
+  Time latest_ = Time::max();  // under parking_
+  bool ended_ = false;         // under parking_
   std::condition_variable has_ended_;
   std::thread thread_;
 };

@@ -182,8 +182,19 @@ int exit_mode(const std::string& mode, const std::string& spec) {
     sleep_ms(chance(spec == "cpu" ? 2 : 60));
     return 0;
   }
+  if (mode == "too-long") {  // for the exit to wait for
+    hold_everywhere(spec);
+    const Device& device = *early.holder.device;
+    const u32 rounds = spec == "cpu" ? 3'000'000u : 2'000'000'000u;
+    for (int i = 0; i < 2; ++i) {
+      launch<add_many>(device, Grid::over(512), device.zeros<u32>(512), rounds);
+    }
+    device.stream().flush();
+    sleep_ms(100);
+    return 0;
+  }
   if (mode == "hung") {
-    if (spec != "cpu") hold_everywhere(spec);  // a sound device beside it
+    hold_everywhere(spec);  // a sound device beside it
     open_hung();
     return 0;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Children made by fork, with and without devices of the parent.
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,17 +17,24 @@ namespace {
 Holder parents;
 
 // Runs `child`, which leaves by exit() with all that this brings, and expects it to leave in time
-// with 0.
+// with its code and with what it wrote to a stream and did not flush.
 void in_child(const std::function<void()>& child) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return expect(false, "there is a pipe");
   const pid_t pid = fork();
   if (pid == 0) {
     child();
-    std::exit(0);
+    std::fputs("unflushed", fdopen(ends[1], "w"));
+    std::exit(7);
   }
+  close(ends[1]);
   for (int waited = 0; waited < 5000; ++waited) {
     int status = 0;
     if (waitpid(pid, &status, WNOHANG) == pid) {
-      expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child's exit code is 0");
+      char text[16] = {};
+      expect(read(ends[0], text, sizeof text) == 9, "the child's streams are flushed");
+      close(ends[0]);
+      expect(WIFEXITED(status) && WEXITSTATUS(status) == 7, "the child's exit code is its own");
       if (WIFSIGNALED(status)) std::fprintf(stderr, "signal %d\n", WTERMSIG(status));
       return;
     }

@@ -2,9 +2,11 @@
 #include "driver/webgpu/instance.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -91,6 +93,17 @@ Status usable_in_this_process() {
   return Error(ErrorKind::BackendUnavailable,
                "WebGPU was used before this process was forked, and its library does not survive a "
                "fork. Start the child as a program of its own, or fork before opening a device.");
+}
+
+void guard_exit() {
+  static const std::uint32_t parent = base::process_generation();
+  (void)on_exit(
+      [](int code, void*) {
+        if (base::process_generation() == parent && !InFlight::any()) return;
+        (void)std::fflush(nullptr);
+        _exit(code);
+      },
+      nullptr);
 }
 
 std::vector<std::string> find_manifests(const WebgpuOptions& options) {
@@ -184,6 +197,8 @@ Result<std::vector<AdapterInfo>> list_adapters(const WebgpuOptions& options) {
     });
     if (!twice) adapters.push_back(std::move(info));
   }
+  static const bool guarded = (guard_exit(), true);
+  (void)guarded;
   return adapters;
 }
 

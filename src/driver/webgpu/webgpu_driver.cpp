@@ -54,6 +54,7 @@ Result<std::unique_ptr<Driver>> WebgpuDriver::open(const wg::Api& api, const Ada
   std::unique_ptr<WebgpuDriver> driver(new WebgpuDriver(api));
   Status created = driver->create_device(adapter->instance, adapter->adapter, info);
   api.AdapterRelease(adapter->adapter);
+  guard_exit();
   if (!created) return created.error();
   return std::unique_ptr<Driver>(std::move(driver));
 }

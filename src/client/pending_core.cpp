@@ -37,11 +37,9 @@ bool wait_enqueued(PendingCore& pending, driver::Deadline deadline) {
 }  // namespace
 
 PendingCore::~PendingCore() {
-  if (taken || device == nullptr || !device->is_open()) return;
-  const server::Executor::DriverUse use(device->executor());
-  if (!use) return;
-  if (!state->enqueued.load(std::memory_order_acquire)) return;  // dropped with the state's parts
-  for (const auto& part : state->parts) device->driver().drop_read(part.read);
+  if (!taken && device != nullptr && device->is_open()) {
+    device->shared().dropped_reads.push(std::move(state));
+  }
 }
 
 void PendingDeleter::operator()(PendingCore* pending) const noexcept {
@@ -163,6 +161,7 @@ Status sync(const std::shared_ptr<DeviceCore>& core, server::StreamId stream, bo
   }
   PendingCore pending;
   pending.device = core;
+  pending.taken = true;  // there are no bytes
   server::CommandWriter<server::SyncCommand> command(stream, where);
   command->pending = core->shared().pendings.insert(pending.state);
   command->whole_device = whole_device ? 1 : 0;

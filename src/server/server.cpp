@@ -87,6 +87,10 @@ void Server::inspect() {
 
 void Server::apply_releases() {
   shared_.releases.apply(executed_, [this](AllocationId id) { release(id); });
+  shared_.dropped_reads.apply([this](PendingState& pending) {
+    pending.dropped = true;  // where its command is still to come, that one gives the reads back
+    if (pending.enqueued.load(std::memory_order_acquire)) give_back_reads(pending);
+  });
 }
 
 void Server::release(AllocationId id) {

@@ -44,6 +44,7 @@ struct Shared {
   AllocationIds ids;
   Labels labels;
   ReleaseList releases;
+  DroppedReads dropped_reads;
   // Launches that may fault and are not inspected yet, from the moment they are issued: clients
   // hold back before they are more than the driver has fault words.
   std::atomic<std::uint32_t> fault_launches{0};
@@ -102,6 +103,7 @@ class Server {
   // server.cpp
   void dispatch(const CommandHeader& command);
   void apply_releases();
+  void give_back_reads(PendingState& pending);
   void release(AllocationId id);
   void forget(Allocation& a);
   bool must_park(const CommandHeader& command);

@@ -85,10 +85,11 @@ const DeviceCore::KnownKernel* DeviceCore::find_kernel(std::string_view key) {
   return it == parts_->kernels.end() ? nullptr : it->second.get();
 }
 
-const DeviceCore::KnownKernel& DeviceCore::remember_kernel(std::string key, KnownKernel kernel) {
+const DeviceCore::KnownKernel& DeviceCore::remember_kernel(
+    std::string key, const std::function<KnownKernel()>& make) {
   const std::lock_guard lock(parts_->kernels_mutex);
   auto& place = parts_->kernels[std::move(key)];
-  if (!place) place = std::make_unique<KnownKernel>(std::move(kernel));
+  if (!place) place = std::make_unique<KnownKernel>(make());
   return *place;
 }
 

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,8 +53,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   };
   /// Null where the key is new. The result stays valid.
   const KnownKernel* find_kernel(std::string_view key);
-  /// The one that was there first wins.
-  const KnownKernel& remember_kernel(std::string key, KnownKernel kernel);
+  /// The one that was there first wins: make() is called by the first thread alone, under a lock.
+  const KnownKernel& remember_kernel(std::string key, const std::function<KnownKernel()>& make);
 
   /// Whether calls may go on to the executor: neither closed nor of another process.
   bool is_open() const noexcept { return !parts_->executor.stopped() && is_ours(); }

@@ -217,16 +217,24 @@ class Launch {
     append_bytes(key, units_);
     key.push_back(request_.grid().is_unchecked() ? 'u' : 'c');
     if (const DeviceCore::KnownKernel* known = core_.find_kernel(key)) return *known;
-    return core_.remember_kernel(key, trace(body, context));
+    // The body is the user's code: it runs without a lock, and where threads meet here each traces
+    // the kernel, but only one has it compiled.
+    Result<ir::Kernel> kernel = trace(body, context);
+    return core_.remember_kernel(key, [&]() -> DeviceCore::KnownKernel {
+      if (!kernel) return {0, kernel.error()};
+      const server::KernelRef ref =
+          core_.loader().add(std::make_shared<const ir::Kernel>(*std::move(kernel)));
+      start_compiling(ref);
+      return {ref, std::nullopt};
+    });
   }
 
-  DeviceCore::KnownKernel trace(void (*body)(void*), void* context) const {
+  Result<ir::Kernel> trace(void (*body)(void*), void* context) const {
     const auto failed = [&](const Error& error) {
-      return DeviceCore::KnownKernel{
-          0, error.with_context(fmt::format("tracing kernel {} for its launch at {}:{}",
-                                            request_.name(), where_.file, where_.line))};
+      return error.with_context(fmt::format("tracing kernel {} for its launch at {}:{}",
+                                            request_.name(), where_.file, where_.line));
     };
-    if (std::optional<Error> bad_cube = check_cube()) return {0, bad_cube};
+    if (std::optional<Error> bad_cube = check_cube()) return *bad_cube;
     lang::TraceInput input;
     input.name = std::string(request_.name());
     input.units = units_;
@@ -256,10 +264,7 @@ class Launch {
                         fmt::format("The kernel asks for {} bytes of shared memory; {} has {}.",
                                     shared, core_.properties().name, core_.device().shared_bytes)));
     }
-    const server::KernelRef ref =
-        core_.loader().add(std::make_shared<const ir::Kernel>(*std::move(kernel)));
-    start_compiling(ref);
-    return {ref, std::nullopt};
+    return kernel;
   }
 
   // The variant that this launch will ask for, unless something about its buffers is special.

@@ -169,7 +169,6 @@ TEST_P(Life, Entry46ManyThreadsUseKernelsForTheFirstTime) {
   constexpr u32 threads = 16, own = 4, n = 500;
   std::barrier start(threads + 1);
   std::atomic<bool> done{false};
-  std::atomic<int> wrong{0};
   std::vector<std::thread> working;
   for (u32 t = 0; t < threads; ++t) {
     working.emplace_back([&, t] {
@@ -183,15 +182,20 @@ TEST_P(Life, Entry46ManyThreadsUseKernelsForTheFirstTime) {
         sum += 1000 + t * own + k;
       }
       const auto values = x.download(stream).get();
-      if (!values || *values != std::vector<u32>(n, sum)) ++wrong;
-      if (!stream.sync() || !x.status()) ++wrong;
+      EXPECT_TRUE(values) << values.error().full();
+      EXPECT_TRUE(!values || *values == std::vector<u32>(n, sum));
+      const Status synced = stream.sync(), status = x.status();
+      EXPECT_TRUE(synced) << synced.error().full();
+      EXPECT_TRUE(status) << status.error().full();
     });
   }
   std::thread cleaning([&] {
     const Buffer<u32> y = device().full<u32>(10, 1u);
     start.arrive_and_wait();
     while (!done) {
-      if (!y.status() || !device().stream().status() || !device().sync()) ++wrong;
+      for (const Status& s : {y.status(), device().stream().status(), device().sync()}) {
+        EXPECT_TRUE(s) << s.error().full();
+      }
       device().stream().flush();
       (void)usage();
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -200,7 +204,6 @@ TEST_P(Life, Entry46ManyThreadsUseKernelsForTheFirstTime) {
   for (std::thread& t : working) t.join();
   done = true;
   cleaning.join();
-  EXPECT_EQ(wrong, 0);
   int compiled = 0, own_compiled = 0;
   for (const detail::KernelSource& k : detail::kernel_sources(device())) {
     compiled += k.name.find("shared_kernel") != std::string::npos ? 1 : 0;
@@ -235,7 +238,9 @@ TEST_P(Life, Entry46TwoDevicesFeedEachOther) {
 TEST_P(Life, Entry47HandlesDieWhileTheKernelRuns) {
   // The report has 100,000,000 rounds; the interpreter, which also is the simulators', needs some
   // hundred nanoseconds for each, so there it is what takes about as long.
-  const u32 rounds = by_driver(100'000'000u, 400'000u, 100'000u);
+  // One of the software GPUs takes five seconds for all of them.
+  const bool slow = device().properties().name.find("SwiftShader") != std::string::npos;
+  const u32 rounds = by_driver(slow ? 20'000'000u : 100'000'000u, 400'000u, 100'000u);
   auto client = std::make_unique<Device>(open(GetParam()).value());
   const Buffer<u32> cell = client->full<u32>(1, 0u);
   {

@@ -57,11 +57,12 @@ BufferRef allocate(const std::shared_ptr<DeviceCore>& device, std::uint64_t byte
                    SourceLoc where) {
   auto* node = new AllocationNode;
   node->device = device;
-  node->id = device->shared().ids.next();
   node->bytes = bytes;
   BufferRef buffer;
   buffer.allocation = AllocationPtr(node);
   buffer.bytes = bytes;
+  if (!device->is_open()) return buffer;
+  node->id = device->shared().ids.next();
   CommandWriter<server::AllocCommand> command(0, where);
   command->allocation = node->id;
   command->bytes = bytes;
@@ -119,7 +120,7 @@ BufferRef clone(const BufferRef& from, const Stream* stream, SourceLoc where) {
 }
 
 void set_label(const BufferRef& buffer, std::string_view name) {
-  if (buffer.allocation) {
+  if (buffer.allocation && core_of(buffer).is_open()) {
     core_of(buffer).shared().labels.set(buffer.allocation->id, std::string(name));
   }
 }
@@ -127,19 +128,25 @@ void set_label(const BufferRef& buffer, std::string_view name) {
 Status status(const BufferRef& buffer) {
   if (buffer.invalid) return *buffer.invalid;
   if (!buffer.allocation) return no_device({});
+  DeviceCore& core = core_of(buffer);
+  if (!core.is_open()) return core.closed();
   const server::Binding binding = binding_of(buffer, Access::in);
-  const std::optional<Error> error =
-      core_of(buffer).executor().with_server([&](server::Server& server) {
-        server.inspect();
-        return server.check(binding);
-      });
-  return error ? Status(*error) : Status();
+  const auto answer = core.executor().ask([&](server::Server& server) {
+    server.inspect();
+    return server.check(binding);
+  });
+  if (!answer) return core.closed();
+  return *answer ? Status(**answer) : Status();
 }
 
 PendingPtr download(const BufferRef& buffer, const Stream* stream, SourceLoc where) {
   if (buffer.invalid) return failed_pending(*buffer.invalid);
   if (!buffer.allocation) return failed_pending(no_device(where));
   DeviceCore& core = core_of(buffer);
+  if (!core.is_open()) return failed_pending(core.closed());
+  if (std::optional<Error> foreign = check_stream(buffer, stream, where)) {
+    return failed_pending(*foreign);
+  }
   PendingPtr pending = new_pending(buffer);
   CommandWriter<server::ReadCommand> command(stream_id(stream), where, 1);
   command->pending = core.shared().pendings.insert(pending->state);
@@ -164,6 +171,10 @@ void write(const BufferRef& buffer, std::span<const std::byte> bytes, const Stre
            SourceLoc where) {
   if (buffer.invalid || !buffer.allocation) return;
   DeviceCore& core = core_of(buffer);
+  if (!core.is_open()) return;
+  if (std::optional<Error> foreign = check_stream(buffer, stream, where)) {
+    return fail(core, buffer, *foreign, 0, where);
+  }
   if (bytes.size() > buffer.bytes) {
     return fail(core, buffer,
                 Error(ErrorKind::InvalidArgument,
@@ -199,6 +210,7 @@ void write_owned(const BufferRef& buffer, std::span<const std::byte> bytes,
   if (bytes.size() <= server::StagingPool::copy_limit) return write(buffer, bytes, nullptr, where);
   if (buffer.invalid || !buffer.allocation) return;
   DeviceCore& core = core_of(buffer);
+  if (!core.is_open()) return;
   CommandWriter<server::UploadCommand> command(0, where);
   command->to = binding_of(buffer, Access::out);
   command->staging = core.shared().staging.adopt(base::Bytes(bytes, std::move(owner)));
@@ -208,6 +220,10 @@ void write_owned(const BufferRef& buffer, std::span<const std::byte> bytes,
 void copy(const BufferRef& from, const BufferRef& to, const Stream* stream, SourceLoc where) {
   if (to.invalid || !to.allocation) return;
   DeviceCore& core = core_of(to);
+  if (!core.is_open()) return;
+  if (std::optional<Error> foreign = check_stream(to, stream, where)) {
+    return fail(core, to, *foreign, 0, where);
+  }
   const auto refuse = [&](Error error) { fail(core, to, error, stream_id(stream), where); };
   if (from.invalid) return refuse(*from.invalid);
   if (!from.allocation) return refuse(no_device(where));
@@ -241,10 +257,15 @@ void copy(const BufferRef& from, const BufferRef& to, const Stream* stream, Sour
 void fill(const BufferRef& buffer, std::span<const std::byte> element, const Stream* stream,
           SourceLoc where) {
   if (buffer.invalid || !buffer.allocation || buffer.bytes == 0) return;
+  DeviceCore& core = core_of(buffer);
+  if (!core.is_open()) return;
+  if (std::optional<Error> foreign = check_stream(buffer, stream, where)) {
+    return fail(core, buffer, *foreign, 0, where);
+  }
   CommandWriter<server::FillCommand> command(stream_id(stream), where);
   command->to = binding_of(buffer, Access::out);
   if (fill_pattern(element, command->pattern, command->width)) {
-    core_of(buffer).executor().push(command.header());
+    core.executor().push(command.header());
     return;
   }
   // An element with no short period is written from the host.
@@ -252,7 +273,6 @@ void fill(const BufferRef& buffer, std::span<const std::byte> element, const Str
   for (std::size_t i = 0; i < bytes.size(); i += element.size()) {
     std::memcpy(bytes.data() + i, element.data(), element.size());
   }
-  DeviceCore& core = core_of(buffer);
   CommandWriter<server::UploadCommand> upload(stream_id(stream), where);
   upload->to = binding_of(buffer, Access::out);
   upload->staging = core.shared().staging.adopt(base::Bytes(std::move(bytes)));

@@ -40,6 +40,7 @@ class Launch {
     const Dim3& asked =
         request_.dynamic() != nullptr ? request_.dynamic()->units : request_.grid().units;
     units_ = units_of(asked, core_.device());
+    if (!core_.is_open()) return core_.closed();
     if (std::optional<Error> bad = check_arguments()) return refuse(*bad);
     const DeviceCore::KnownKernel& known = find_or_trace(body, context);
     if (known.error) return refuse(*known.error);
@@ -168,9 +169,13 @@ class Launch {
     if (const DynamicGrid* dynamic = request_.dynamic()) {
       const BufferRef& count = dynamic->cubes.ref();
       if (count.invalid) return *count.invalid;
-      if (!count.allocation || count.allocation->device.get() != &core_) {
-        return invalid(
-            "The buffer of the dynamic cube count belongs to another device or to none.");
+      if (!count.allocation) {
+        return invalid("The buffer of the dynamic cube count belongs to no device.");
+      }
+      if (count.allocation->device.get() != &core_) {
+        return invalid(fmt::format(
+            "The buffer of the dynamic cube count belongs to {}, but the launch is on {}.",
+            count.allocation->device->properties().name, core_.properties().name));
       }
       if (count.bytes < 12 || count.offset % core_.device().offset_alignment != 0) {
         return invalid(
@@ -212,16 +217,24 @@ class Launch {
     append_bytes(key, units_);
     key.push_back(request_.grid().is_unchecked() ? 'u' : 'c');
     if (const DeviceCore::KnownKernel* known = core_.find_kernel(key)) return *known;
-    return core_.remember_kernel(key, trace(body, context));
+    // The body is the user's code: it runs without a lock, and where threads meet here each traces
+    // the kernel, but only one has it compiled.
+    Result<ir::Kernel> kernel = trace(body, context);
+    return core_.remember_kernel(key, [&]() -> DeviceCore::KnownKernel {
+      if (!kernel) return {0, kernel.error()};
+      const server::KernelRef ref =
+          core_.loader().add(std::make_shared<const ir::Kernel>(*std::move(kernel)));
+      start_compiling(ref);
+      return {ref, std::nullopt};
+    });
   }
 
-  DeviceCore::KnownKernel trace(void (*body)(void*), void* context) const {
+  Result<ir::Kernel> trace(void (*body)(void*), void* context) const {
     const auto failed = [&](const Error& error) {
-      return DeviceCore::KnownKernel{
-          0, error.with_context(fmt::format("tracing kernel {} for its launch at {}:{}",
-                                            request_.name(), where_.file, where_.line))};
+      return error.with_context(fmt::format("tracing kernel {} for its launch at {}:{}",
+                                            request_.name(), where_.file, where_.line));
     };
-    if (std::optional<Error> bad_cube = check_cube()) return {0, bad_cube};
+    if (std::optional<Error> bad_cube = check_cube()) return *bad_cube;
     lang::TraceInput input;
     input.name = std::string(request_.name());
     input.units = units_;
@@ -251,10 +264,7 @@ class Launch {
                         fmt::format("The kernel asks for {} bytes of shared memory; {} has {}.",
                                     shared, core_.properties().name, core_.device().shared_bytes)));
     }
-    const server::KernelRef ref =
-        core_.loader().add(std::make_shared<const ir::Kernel>(*std::move(kernel)));
-    start_compiling(ref);
-    return {ref, std::nullopt};
+    return kernel;
   }
 
   // The variant that this launch will ask for, unless something about its buffers is special.
@@ -276,7 +286,11 @@ class Launch {
     std::vector<server::Binding> outputs;
     for (const Bound& b : request_.bound()) {
       if (!writes(b) || b.buffer->invalid || !b.buffer->allocation) continue;
-      if (b.buffer->allocation->device.get() != &core_) continue;
+      if (DeviceCore& owner = *b.buffer->allocation->device; &owner != &core_) {
+        // It does not hold what it should either; its own device keeps the reason.
+        fail(owner, *b.buffer, error, 0, where_);
+        continue;
+      }
       outputs.push_back(binding_of(*b.buffer, Access::out));
     }
     if (!outputs.empty()) {

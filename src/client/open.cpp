@@ -115,6 +115,8 @@ Result<Device> open_gpu(const Setup& s) {
 }  // namespace
 
 Result<Device> open(std::string_view text, const Options& options) {
+  const client::Opening opening;
+  if (opening.refused()) return *opening.refused();
   Result<Setup> s = setup(options);
   if (!s) return s.error();
   Result<DeviceSpec> spec = client::parse_device_spec(text);
@@ -152,7 +154,8 @@ std::vector<DeviceInfo> devices() {
                       a.detail,
                       a.unusable};
   };
-  Result<Setup> s = setup({});
+  const client::Opening opening;
+  Result<Setup> s = opening.refused() ? Result<Setup>(*opening.refused()) : setup({});
   if (s) {
     Result<std::vector<driver::AdapterInfo>> adapters = driver::list_adapters(s->webgpu);
     if (adapters) {

@@ -13,10 +13,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto spin_time = std::chrono::microseconds(20);
 
-Error closed() {
-  return Error(ErrorKind::DeviceLost, "The device has been closed.");
-}
-
 // Whether the executor got to the command before the deadline.
 bool wait_enqueued(PendingCore& pending, driver::Deadline deadline) {
   server::PendingState& state = *pending.state;
@@ -33,7 +29,7 @@ bool wait_enqueued(PendingCore& pending, driver::Deadline deadline) {
     state.changed.wait_until(lock, until, done);
     if (done()) return true;
     if (deadline && Clock::now() >= *deadline) return false;
-    if (pending.device->executor().stopped()) return false;
+    if (!pending.device->is_open()) return false;
   }
   return true;
 }
@@ -41,9 +37,9 @@ bool wait_enqueued(PendingCore& pending, driver::Deadline deadline) {
 }  // namespace
 
 PendingCore::~PendingCore() {
-  if (taken || device == nullptr) return;
-  if (!state->enqueued.load(std::memory_order_acquire)) return;  // dropped with the state's parts
-  for (const auto& part : state->parts) device->driver().drop_read(part.read);
+  if (!taken && device != nullptr && device->is_open()) {
+    device->shared().dropped_reads.push(std::move(state));
+  }
 }
 
 void PendingDeleter::operator()(PendingCore* pending) const noexcept {
@@ -65,8 +61,11 @@ PendingPtr failed_pending(const Error& error) {
 }
 
 bool pending_ready(const PendingCore& pending) {
+  if (pending.device != nullptr && !pending.device->is_open()) return true;
   if (!pending.state->enqueued.load(std::memory_order_acquire)) return false;
   if (pending.device == nullptr || pending.state->failure) return true;
+  const server::Executor::DriverUse use(pending.device->executor());
+  if (!use) return true;
   for (const server::Point p : pending.state->waits) {
     if (pending.device->driver().completed(p.queue) < p.ticket) {
       return pending.device->driver().lost().has_value();
@@ -94,26 +93,33 @@ std::uint64_t pending_bytes(const PendingCore& pending) {
 Status settle(PendingCore& pending, driver::Deadline deadline) {
   server::PendingState& state = *pending.state;
   if (pending.device == nullptr) return *state.failure;
-  server::Executor& executor = pending.device->executor();
+  DeviceCore& core = *pending.device;
+  if (!core.is_open()) return core.closed();
+  server::Executor& executor = core.executor();
   if (!wait_enqueued(pending, deadline)) {
-    if (executor.stopped()) return closed();
+    if (!core.is_open()) return core.closed();
     return Error(ErrorKind::Timeout, "The deadline passed before the command was reached.");
   }
   for (const server::Point p : state.waits) {
     const Result<bool> done = executor.wait_host(p, deadline);
     if (!done) {
-      executor.with_server([](server::Server& server) { server.inspect(); });
-      return state.failure ? Status(*state.failure) : Status(done.error());
+      const auto failure = executor.ask([&](server::Server& server) {
+        server.inspect();
+        return state.failure;
+      });
+      if (!failure) return core.closed();
+      return *failure ? Status(**failure) : Status(done.error());
     }
     if (!*done) return Error(ErrorKind::Timeout, "The deadline passed before the device was done.");
   }
   // Everything that the answer depends on has completed; now look at what it left.
-  std::optional<Error> failure = executor.with_server([&](server::Server& server) {
+  const auto failure = executor.ask([&](server::Server& server) {
     server.inspect();
     if (state.failure || !state.sync) return state.failure;
     return server.earliest_failure(state.whole_device ? std::nullopt : std::optional(state.stream));
   });
-  return failure ? Status(*failure) : Status();
+  if (!failure) return core.closed();
+  return *failure ? Status(**failure) : Status();
 }
 
 Status pending_settle(PendingCore& pending) {
@@ -132,6 +138,8 @@ Status pending_settle(PendingCore& pending) {
 
 Status pending_take(PendingCore& pending, std::span<std::byte> to) {
   if (Status settled = pending_settle(pending); !settled) return settled;
+  const server::Executor::DriverUse use(pending.device->executor());
+  if (!use) return pending.device->closed();
   std::uint64_t at = 0;
   for (const auto& part : pending.state->parts) {
     if (Status s = pending.device->driver().take_read(part.read, to.subspan(at, part.bytes)); !s) {
@@ -146,12 +154,14 @@ Status pending_take(PendingCore& pending, std::span<std::byte> to) {
 
 Status sync(const std::shared_ptr<DeviceCore>& core, server::StreamId stream, bool whole_device,
             Deadline deadline, SourceLoc where) {
+  if (!core->is_open()) return core->closed();
   driver::Deadline until;
   if (deadline) {
     until = Clock::now() + std::chrono::duration_cast<Clock::duration>(*deadline);
   }
   PendingCore pending;
   pending.device = core;
+  pending.taken = true;  // there are no bytes
   server::CommandWriter<server::SyncCommand> command(stream, where);
   command->pending = core->shared().pendings.insert(pending.state);
   command->whole_device = whole_device ? 1 : 0;

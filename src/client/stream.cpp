@@ -11,14 +11,17 @@ Status Stream::sync(Deadline deadline) const {
 }
 
 Status Stream::status() const {
-  const std::optional<Error> error = device_->executor().with_server([&](server::Server& server) {
+  if (!device_->is_open()) return device_->closed();
+  const auto answer = device_->executor().ask([&](server::Server& server) {
     server.inspect();
     return server.earliest_failure(id_);
   });
-  return error ? Status(*error) : Status();
+  if (!answer) return device_->closed();
+  return *answer ? Status(**answer) : Status();
 }
 
 void Stream::flush() const {
+  if (!device_->is_open()) return;
   server::CommandWriter<server::FlushCommand> command(id_, SourceLoc{});
   device_->executor().push(command.header());
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "server/ids.hpp"
@@ -33,6 +34,8 @@ struct PendingState {
   bool sync = false;
   bool whole_device = false;
   StreamId stream = 0;
+  // Nobody will take the reads. Server only.
+  bool dropped = false;
 
   void publish() {
     {
@@ -41,6 +44,46 @@ struct PendingState {
     }
     changed.notify_all();
   }
+
+ private:
+  friend class DroppedReads;
+  std::shared_ptr<PendingState> self_;  // while on the list of the dropped
+  PendingState* next_ = nullptr;
+};
+
+/// Reads that nobody will take, on their way to the server. Handles die anywhere, and a drop may
+/// neither wait nor allocate; giving a read back to the driver may wait for the device.
+class DroppedReads {
+ public:
+  DroppedReads() = default;
+  ~DroppedReads() {
+    apply([](PendingState&) {});
+  }
+  DroppedReads(const DroppedReads&) = delete;
+  DroppedReads& operator=(const DroppedReads&) = delete;
+
+  /// Any thread; wait-free but for one compare-and-swap loop. At most once for each state.
+  void push(std::shared_ptr<PendingState> state) noexcept {
+    PendingState* node = state.get();
+    node->self_ = std::move(state);
+    node->next_ = head_.load(std::memory_order_relaxed);
+    while (!head_.compare_exchange_weak(node->next_, node, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+    }
+  }
+  /// Calls f(state) for each. Server only.
+  template <class F>
+  void apply(F&& f) {
+    if (head_.load(std::memory_order_relaxed) == nullptr) return;
+    for (PendingState* n = head_.exchange(nullptr, std::memory_order_acquire); n != nullptr;) {
+      const std::shared_ptr<PendingState> state = std::move(n->self_);
+      n = n->next_;
+      f(*state);
+    }
+  }
+
+ private:
+  std::atomic<PendingState*> head_{nullptr};
 };
 
 /// Thread-safe.

@@ -2,6 +2,7 @@
 #include "server/server.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "server/defects.hpp"
 
@@ -100,6 +101,9 @@ void Server::refuse_lost(const CommandHeader& command) {
       const auto& alloc = as<AllocCommand>(command);
       Allocation* a = allocations_.find(alloc.allocation);
       if (a == nullptr) a = &allocations_.make(alloc.allocation, alloc.bytes);
+      if (std::exchange(a->awaiting, false)) {
+        shared_.awaiting_memory.fetch_sub(1, std::memory_order_relaxed);
+      }
       failures_.never_allocated(*a, lost, command.stream);
       break;
     }
@@ -138,7 +142,7 @@ void Server::idle() {
   apply_releases();
   inspect();
   if (memory_.retiring() > 0) memory_.collect(failures_.lost().has_value());
-  if (awaiting_ > 0) unpark();
+  if (awaiting_memory() > 0) unpark();
   (void)ordering_.submit_all();  // last: whatever the above enqueued starts too
   launches_held_ = 0;
 }
@@ -155,6 +159,10 @@ void Server::inspect() {
 
 void Server::apply_releases() {
   shared_.releases.apply(executed_, [this](AllocationId id) { release(id); });
+  shared_.dropped_reads.apply([this](PendingState& pending) {
+    pending.dropped = true;  // where its command is still to come, that one gives the reads back
+    if (pending.enqueued.load(std::memory_order_acquire)) give_back_reads(pending);
+  });
 }
 
 void Server::release(AllocationId id) {
@@ -279,6 +287,8 @@ void Server::unpark() {
 }
 
 std::optional<Error> Server::check(const Binding& binding) {
+  // Whoever asks has a handle, so memory that is not here is still to be made.
+  if (allocations_.find(binding.allocation) == nullptr) return failures_.lost();
   std::optional<Error> claim = failures_.check(binding);
   return claim ? claim : failures_.lost();
 }

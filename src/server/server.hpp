@@ -47,11 +47,14 @@ struct Shared {
   AllocationIds ids;
   Labels labels;
   ReleaseList releases;
+  DroppedReads dropped_reads;
   // Launches that may fault and are not inspected yet, from the moment they are issued: clients
   // hold back before they are more than the driver has fault words.
   std::atomic<std::uint32_t> fault_launches{0};
   // Entries of the in-flight log, for the same purpose.
   std::atomic<std::uint32_t> log_size{0};
+  // Parked allocations that wait for memory on its way back.
+  std::atomic<std::uint32_t> awaiting_memory{0};
 };
 
 /// Stands in the log for the page of dynamic counts, which is no allocation of a user.
@@ -96,7 +99,9 @@ class Server {
   /// InvalidArgument, with what is wrong: then the layout stays.
   Status install(const MemoryLayout& layout) { return memory_.install(layout); }
   /// Allocations that wait for memory on its way back.
-  std::uint32_t awaiting_memory() const noexcept { return awaiting_; }
+  std::uint32_t awaiting_memory() const noexcept {
+    return shared_.awaiting_memory.load(std::memory_order_relaxed);
+  }
   bool awaiting_memory(AllocationId id) {
     const Allocation* a = allocations_.find(id);
     return a != nullptr && a->awaiting;
@@ -129,6 +134,7 @@ class Server {
   void run(const CommandHeader& command);
   void refuse_lost(const CommandHeader& command);
   void apply_releases();
+  void give_back_reads(PendingState& pending);
   void release(AllocationId id);
   void forget(Allocation& a);
   bool must_park(const CommandHeader& command);
@@ -192,7 +198,6 @@ class Server {
   FailureStore failures_;
   FailureStore::Hooks hooks_;
   std::vector<Parked> parked_;
-  std::uint32_t awaiting_ = 0;  // parked allocations
   std::uint64_t executed_ = 0;
   const CommandHeader* running_ = nullptr;
   std::uint32_t launches_held_ = 0;  // since the last submit

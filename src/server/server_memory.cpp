@@ -16,7 +16,7 @@ bool Server::run(const AllocCommand& command) {
       known != nullptr ? *known : allocations_.make(command.allocation, command.bytes);
   if (a.awaiting) {
     a.awaiting = false;
-    --awaiting_;
+    shared_.awaiting_memory.fetch_sub(1, std::memory_order_relaxed);
   }
   if (command.bytes == 0) return true;
   const StreamId stream = command.header.stream;
@@ -29,7 +29,7 @@ bool Server::run(const AllocCommand& command) {
     block = memory_.take(command.bytes, stream);
     if (!block && block.error().kind() == ErrorKind::OutOfMemory && memory_.retiring() > 0) {
       a.awaiting = true;
-      ++awaiting_;
+      shared_.awaiting_memory.fetch_add(1, std::memory_order_relaxed);
       return false;
     }
   }

@@ -7,14 +7,18 @@
 
 namespace tessera::server {
 
+void Server::give_back_reads(PendingState& pending) {
+  for (const PendingState::Part& part : pending.parts) driver_.drop_read(part.read);
+  pending.parts.clear();
+}
+
 void Server::run(const ReadCommand& command) {
   const std::shared_ptr<PendingState> pending = shared_.pendings.take(command.pending);
   const auto bindings = bindings_of(command);
   const auto finish = [&](const Error& error) {
     pending->failure = error.with_context(fmt::format(
         "reading it back at {}:{}", command.header.site.file, command.header.site.line));
-    for (const PendingState::Part& part : pending->parts) driver_.drop_read(part.read);
-    pending->parts.clear();
+    give_back_reads(*pending);
     pending->publish();
   };
   if (std::optional<Error> tainted = failures_.check(bindings)) return finish(*tainted);
@@ -45,6 +49,7 @@ void Server::run(const ReadCommand& command) {
     if (Status s = ordering_.submit_all(); !s) return finish(s.error());
     launches_held_ = 0;
   }
+  if (pending->dropped) give_back_reads(*pending);
   pending->publish();
 }
 

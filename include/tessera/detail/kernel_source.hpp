@@ -17,6 +17,6 @@ struct KernelSource {
 
 /// What was compiled for the device so far, in order of registration. Waits for compilations that
 /// are under way.
-std::vector<KernelSource> kernel_sources(const Device& device);
+std::vector<KernelSource> kernel_sources(const tessera::Device& device);
 
 }  // namespace tessera::inline v0::detail

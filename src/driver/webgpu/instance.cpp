@@ -2,13 +2,18 @@
 #include "driver/webgpu/instance.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
+
+#include "base/process.hpp"
 
 namespace tessera::driver {
 namespace {
@@ -79,6 +84,28 @@ DeviceKind kind_of(std::uint32_t type, const std::string& name) {
 
 }  // namespace
 
+Status usable_in_this_process() {
+  constexpr std::int64_t unused = -1;
+  static constinit std::atomic<std::int64_t> used_by{unused};
+  const std::int64_t us = base::process_generation();
+  std::int64_t first = unused;
+  if (used_by.compare_exchange_strong(first, us) || first == us) return {};
+  return Error(ErrorKind::BackendUnavailable,
+               "WebGPU was used before this process was forked, and its library does not survive a "
+               "fork. Start the child as a program of its own, or fork before opening a device.");
+}
+
+void guard_exit() {
+  static const std::uint32_t parent = base::process_generation();
+  (void)on_exit(
+      [](int code, void*) {
+        if (base::process_generation() == parent && !InFlight::any()) return;
+        (void)std::fflush(nullptr);
+        _exit(code);
+      },
+      nullptr);
+}
+
 std::vector<std::string> find_manifests(const WebgpuOptions& options) {
   std::vector<std::string> found;
   if (!options.vulkan_drivers.empty()) {
@@ -134,6 +161,7 @@ Result<OpenAdapter> request_adapter(const wg::Api& api, const std::string& manif
 }
 
 Result<std::vector<AdapterInfo>> list_adapters(const WebgpuOptions& options) {
+  if (Status usable = usable_in_this_process(); !usable) return usable.error();
   Result<const wg::Api*> api = wg::open_api(options.library);
   if (!api) return api.error();
   const std::vector<std::string> manifests = find_manifests(options);
@@ -169,6 +197,8 @@ Result<std::vector<AdapterInfo>> list_adapters(const WebgpuOptions& options) {
     });
     if (!twice) adapters.push_back(std::move(info));
   }
+  static const bool guarded = (guard_exit(), true);
+  (void)guarded;
   return adapters;
 }
 

@@ -54,6 +54,7 @@ Status WebgpuDriver::submit(QueueId) {
     api_.QueueWriteBuffer(queue_, uniform_, at, uniform_shadow_.data() + at, count);
     uniform_written_ += count;
   }
+  InFlight::begin();
   api_.QueueSubmit(queue_, 1, &commands);
   api_.CommandBufferRelease(commands);
   const std::optional<std::string> refused = pop_scope();
@@ -135,6 +136,7 @@ void WebgpuDriver::watch() {
       Segment segment = std::move(submitted_.front());
       submitted_.pop_front();
       finish_segment(segment, failed);
+      InFlight::end();
       lock.unlock();
     }
     changed_.notify_all();

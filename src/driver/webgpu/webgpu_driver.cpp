@@ -42,6 +42,7 @@ void take_scope(std::uint32_t status, std::uint32_t type, wg::StringView message
 
 Result<std::unique_ptr<Driver>> open_webgpu(const WebgpuOptions& options,
                                             const AdapterInfo& adapter) {
+  if (Status usable = usable_in_this_process(); !usable) return usable.error();
   Result<const wg::Api*> api = wg::open_api(options.library);
   if (!api) return api.error();
   return WebgpuDriver::open(**api, adapter);
@@ -53,6 +54,7 @@ Result<std::unique_ptr<Driver>> WebgpuDriver::open(const wg::Api& api, const Ada
   std::unique_ptr<WebgpuDriver> driver(new WebgpuDriver(api));
   Status created = driver->create_device(adapter->instance, adapter->adapter, info);
   api.AdapterRelease(adapter->adapter);
+  guard_exit();
   if (!created) return created.error();
   return std::unique_ptr<Driver>(std::move(driver));
 }

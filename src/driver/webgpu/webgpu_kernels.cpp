@@ -109,6 +109,7 @@ Result<WebgpuDriver::Kernel> WebgpuDriver::build(const std::string& code,
   }
   if (!problem) {
     // Compiling can take long; nobody else is held up by the wait.
+    InFlight::begin();
     while (wait.completed == 0) {
       const auto calls = guard();
       if (api_.InstanceWaitAny(instance_, 1, &wait, synchronized_ ? 100'000'000ull : 0) >
@@ -116,6 +117,7 @@ Result<WebgpuDriver::Kernel> WebgpuDriver::build(const std::string& code,
         break;
       }
     }
+    InFlight::end();
     if (answer.pipeline == nullptr) problem = answer.message;
   }
   if (problem) {

@@ -49,6 +49,7 @@ LoadedVariant& Loader::variant(KernelRef ref, const driver::Variant& wanted) {
   }
   jobs_.push_back({entry.kernel, &fresh});
   if (threads_.size() < thread_count_ && threads_.size() < jobs_.size() + running_) {
+    ++live_threads_;
     threads_.emplace_back([this] { work(); });
   }
   changed_.notify_all();
@@ -59,7 +60,7 @@ void Loader::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-    if (stopping_) return;
+    if (stopping_) break;
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
     ++running_;
@@ -70,6 +71,8 @@ void Loader::work() {
     --running_;
     changed_.notify_all();
   }
+  --live_threads_;
+  changed_.notify_all();
 }
 
 bool Loader::compile_next() {
@@ -117,8 +120,7 @@ void Loader::wait_idle() {
   changed_.wait(lock, [this] { return jobs_.empty() && running_ == 0; });
 }
 
-void Loader::stop() {
-  std::vector<std::thread> threads;
+void Loader::request_stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -127,10 +129,28 @@ void Loader::stop() {
       job.variant->state.store(LoadedVariant::State::failed, std::memory_order_release);
     }
     jobs_.clear();
-    threads = std::move(threads_);
-    threads_.clear();
   }
   changed_.notify_all();
+}
+
+bool Loader::join_until(std::chrono::steady_clock::time_point latest) {
+  std::vector<std::thread> threads;
+  {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_until(lock, latest, [this] { return live_threads_ == 0; })) return false;
+    threads = std::exchange(threads_, {});
+  }
+  for (std::thread& t : threads) t.join();
+  return true;
+}
+
+void Loader::stop() {
+  request_stop();
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    threads = std::exchange(threads_, {});
+  }
   for (std::thread& t : threads) t.join();
 }
 

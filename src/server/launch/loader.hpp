@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -63,6 +64,11 @@ class Loader {
   void wait_idle();
   /// Ends the threads; what is queued is not compiled.
   void stop();
+  /// The same without waiting.
+  void request_stop();
+  /// After request_stop(): waits for the threads. False if `latest` came first; they then run on
+  /// and this object must be kept for ever.
+  bool join_until(std::chrono::steady_clock::time_point latest);
 
  private:
   struct Job {
@@ -80,6 +86,7 @@ class Loader {
   std::deque<KernelEntry> entries_;
   std::deque<Job> jobs_;
   std::size_t running_ = 0;
+  std::size_t live_threads_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -147,6 +147,8 @@ class LifeCycle : public testing::TestWithParam<Mode> {
   }
 };
 
+// "while-opening" is for the interpreter alone: Vulkan drivers register exit handlers while a
+// device is opened, which then run before ours and pull the ground from under the opening thread.
 class Quiet : public LifeCycle {};
 TEST_P(Quiet, EndsInTimeWithZeroAndSilence) {
   each_run(program, {}, expect_silence);
@@ -157,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Exit, Quiet,
                                          Mode{"calls-afterwards", 25, 5}, Mode{"drop-around-exit"},
                                          Mode{"drop-around-exit-thread-local"},
                                          Mode{"in-flight", 50, 5}, Mode{"while-compiling", 25, 5},
-                                         Mode{"while-opening"}),
+                                         Mode{"while-opening", 50, 0}),
                          mode_name);
 INSTANTIATE_TEST_SUITE_P(Fork, Quiet,
                          testing::Values(Mode{"fork", 20, 5}, Mode{"fork-twice", 20, 3},

@@ -100,6 +100,11 @@ Opening::Opening() {
 
 Opening::~Opening() {
   if (refused_) return;
+  // Now that the libraries are loaded, which is when most of them register handlers. An exit while
+  // another thread opens a WebGPU device is not covered: what the Vulkan drivers register meanwhile
+  // runs before ours.
+  static const int registered = std::atexit(close_all);
+  (void)registered;
   Registry& r = registry();
   {
     const std::lock_guard lock(r.mutex);

@@ -179,7 +179,7 @@ int exit_mode(const std::string& mode, const std::string& spec) {
       }
       wait_for_the_end();
     }).detach();
-    sleep_ms(chance(spec == "cpu" ? 2 : 60));
+    sleep_ms(chance(2));
     return 0;
   }
   if (mode == "too-long") {  // for the exit to wait for

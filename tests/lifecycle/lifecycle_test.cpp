@@ -147,19 +147,22 @@ class LifeCycle : public testing::TestWithParam<Mode> {
   }
 };
 
+// "while-opening" is for the interpreter alone: Vulkan drivers register exit handlers while a
+// device is opened, which then run before ours and pull the ground from under the opening thread.
 class Quiet : public LifeCycle {};
 TEST_P(Quiet, EndsInTimeWithZeroAndSilence) {
   each_run(program, {}, expect_silence);
 }
 INSTANTIATE_TEST_SUITE_P(Exit, Quiet,
                          testing::Values(Mode{"return"}, Mode{"exit"}, Mode{"exit-in-thread"},
-                                         Mode{"exit-in-thread-busy"}, Mode{"calls-afterwards"},
-                                         Mode{"drop-around-exit"},
-                                         Mode{"drop-around-exit-thread-local"}, Mode{"in-flight"},
-                                         Mode{"while-compiling"}, Mode{"while-opening"}),
+                                         Mode{"exit-in-thread-busy"},
+                                         Mode{"calls-afterwards", 25, 5}, Mode{"drop-around-exit"},
+                                         Mode{"drop-around-exit-thread-local"},
+                                         Mode{"in-flight", 50, 5}, Mode{"while-compiling", 25, 5},
+                                         Mode{"while-opening", 50, 0}),
                          mode_name);
 INSTANTIATE_TEST_SUITE_P(Fork, Quiet,
-                         testing::Values(Mode{"fork"}, Mode{"fork-twice", 20, 3},
+                         testing::Values(Mode{"fork", 20, 5}, Mode{"fork-twice", 20, 3},
                                          Mode{"fork-busy", 10, 2},
                                          Mode{"fork-with-simulator", 20, 0},
                                          Mode{"fork-first", 20, 5}),

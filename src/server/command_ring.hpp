@@ -37,7 +37,7 @@ class CommandRing {
   void pop();
 
   bool empty() const noexcept {
-    return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire);
+    return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_seq_cst);
   }
   /// Commands pushed or claimed so far.
   std::uint64_t positions() const noexcept { return positions_.load(std::memory_order_acquire); }

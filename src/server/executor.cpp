@@ -61,8 +61,7 @@ Result<bool> Executor::wait_host(Point point, driver::Deadline deadline) {
   using std::chrono::steady_clock;
   const driver::DeviceKind kind = driver_.properties().kind;
   // A simulator tells endless waits from long ones by itself, where there is no deadline.
-  const bool simulated =
-      kind == driver::DeviceKind::simulator || kind == driver::DeviceKind::cpu;
+  const bool simulated = kind == driver::DeviceKind::simulator || kind == driver::DeviceKind::cpu;
   if (!config_.hang_after && (deadline || simulated)) {
     return driver_.wait_host(point.queue, point.ticket, deadline);
   }
@@ -149,7 +148,9 @@ void Executor::run_or_push(const CommandHeader& command) {
 }
 
 void Executor::wake() {
-  woken_.store(true, std::memory_order_release);
+  // Sequentially consistent, as the ring's tail: the store must not pass notify()'s look at whether
+  // the thread is parked, or both sides would go by what was before.
+  woken_.store(true, std::memory_order_seq_cst);
   notify();
 }
 
@@ -227,7 +228,7 @@ void Executor::work() {
     std::unique_lock lock(parking_);
     is_parked_.store(true, std::memory_order_seq_cst);
     const auto wanted = [this] {
-      return !ring_.empty() || woken_.load(std::memory_order_acquire) || stopped();
+      return !ring_.empty() || woken_.load(std::memory_order_seq_cst) || stopped();
     };
     if (shared_.awaiting_memory.load(std::memory_order_relaxed) == 0) {
       parked_.wait(lock, wanted);

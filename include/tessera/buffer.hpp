@@ -15,6 +15,7 @@
 #include "tessera/detail/buffer_ref.hpp"
 #include "tessera/elem.hpp"
 #include "tessera/pending.hpp"
+#include "tessera/resource.hpp"
 #include "tessera/result.hpp"
 #include "tessera/stream.hpp"
 
@@ -69,6 +70,17 @@ class Buffer {
 
   /// What is known now about these bytes, without waiting: no verdict on work in flight.
   Status status() const { return detail::status(ref_); }
+
+  /// Waits until everything issued so far that touches these bytes has run; errors as get() of a
+  /// download. Timeout if the deadline passes first.
+  Status sync(Deadline deadline = {}, SourceLoc where = SourceLoc::current()) const {
+    return detail::sync(ref_, deadline, where);
+  }
+  /// Waits as sync(), then says where the bytes are, for code outside the library. They stay there
+  /// until the Resource is gone.
+  Result<Resource> resource(SourceLoc where = SourceLoc::current()) const {
+    return detail::resource(ref_, where);
+  }
 
   /// Starts reading back. The bytes are those of this point in the default stream's order.
   Pending<std::vector<T>> download(SourceLoc where = SourceLoc::current()) const {
@@ -125,5 +137,20 @@ class Buffer {
  private:
   detail::BufferRef ref_;
 };
+
+/// Reads several buffers of one device back in one call: one wait, all or none. The bytes are those
+/// of this point in the stream's order.
+template <Element... T>
+  requires(sizeof...(T) > 1)
+Pending<std::tuple<std::vector<T>...>> download(const Stream& stream, const Buffer<T>&... buffers) {
+  const detail::BufferRef* refs[] = {&buffers.ref()...};
+  return {detail::download(refs, &stream, SourceLoc{}), {buffers.size()...}};
+}
+template <Element... T>
+  requires(sizeof...(T) > 1)
+Pending<std::tuple<std::vector<T>...>> download(const Buffer<T>&... buffers) {
+  const detail::BufferRef* refs[] = {&buffers.ref()...};
+  return {detail::download(refs, nullptr, SourceLoc{}), {buffers.size()...}};
+}
 
 }  // namespace tessera::inline v0

@@ -14,6 +14,8 @@
 
 #include "tessera/buffer.hpp"
 #include "tessera/dim3.hpp"
+#include "tessera/memory.hpp"
+#include "tessera/persistent.hpp"
 #include "tessera/stream.hpp"
 #include "tessera/tensor.hpp"
 
@@ -52,6 +54,8 @@ struct Properties {
 struct Options {
   bool ignore_env = false;        // TESSERA_* variables do not count
   std::uint32_t max_streams = 0;  // queues of the device, 1 to 128; 0: as configured
+  // Every thread has a default stream of its own instead of one for the device.
+  bool per_thread_streams = false;
 };
 
 /// Tag: memory whose bytes are unspecified until written.
@@ -64,7 +68,8 @@ class Device {
  public:
   const Properties& properties() const noexcept;
 
-  /// The device's default stream.
+  /// The stream of calls that name none: a StreamScope's, or this thread's where the device was
+  /// opened so, or the device's.
   Stream stream() const;
   /// A stream of its own number.
   Stream new_stream() const;
@@ -121,6 +126,22 @@ class Device {
 
   /// Waits for everything issued on the device before the call; errors as Stream::sync().
   Status sync(Deadline deadline = {}) const;
+
+  /// A number for each queue that was used so far; Streams of these numbers reach each of them.
+  std::vector<std::uint64_t> stream_ids() const;
+
+  /// What memory is used for, as of what the device has been given so far.
+  MemoryReport memory() const;
+  /// Gives memory that holds no buffer back to the device and moves buffers out of pools that an
+  /// earlier layout left behind, where they are not pinned. Waits for the work that still uses
+  /// what is given back. DeviceLost; Timeout if the deadline passes first.
+  Status trim(Deadline deadline = {}) const;
+  /// Buffers made from here on come from these pools. InvalidArgument, with the position and the
+  /// values, where the device cannot have them: then nothing changes.
+  Status install(const MemoryLayout& layout) const;
+  /// Until the scope ends, buffers made on the default stream are meant to stay: they come from
+  /// memory apart, of their exact sizes, and break up nothing. Scopes nest.
+  PersistentScope persistent() const;
 
   // For the library.
   explicit Device(std::shared_ptr<detail::DeviceCore> core) noexcept : core_(std::move(core)) {}

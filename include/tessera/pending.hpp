@@ -2,11 +2,13 @@
 // Data on its way from a device.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,8 @@ std::uint64_t pending_bytes(const PendingCore& pending);
 Status pending_settle(PendingCore& pending);
 /// Waits, inspects, copies out. `to` has pending_bytes() bytes.
 Status pending_take(PendingCore& pending, std::span<std::byte> to);
+/// The same for several buffers, in the order of the read.
+Status pending_take(PendingCore& pending, std::span<const std::span<std::byte>> to);
 
 }  // namespace detail
 
@@ -61,6 +65,38 @@ class [[nodiscard]] Pending<std::vector<T>> {
 
  private:
   detail::PendingPtr core_;
+};
+
+/// The elements of several buffers, read by one call: all or none.
+template <class... T>
+class [[nodiscard]] Pending<std::tuple<std::vector<T>...>> {
+ public:
+  Pending(detail::PendingPtr core, std::array<std::uint64_t, sizeof...(T)> sizes) noexcept
+      : core_(std::move(core)), sizes_(sizes) {}
+
+  bool ready() const { return detail::pending_ready(*core_); }
+  bool wait_for(std::chrono::nanoseconds at_most) { return detail::pending_wait(*core_, at_most); }
+
+  /// As Pending<std::vector<T>>::get(); the error is that of the first buffer that has one.
+  Result<std::tuple<std::vector<T>...>> get() && {
+    if (Status settled = detail::pending_settle(*core_); !settled) return settled.error();
+    return take(std::index_sequence_for<T...>());
+  }
+
+ private:
+  template <std::size_t... I>
+  Result<std::tuple<std::vector<T>...>> take(std::index_sequence<I...>) {
+    std::tuple<std::vector<T>...> values{std::vector<T>(sizes_[I])...};
+    const std::span<std::byte> bytes[] = {
+        std::as_writable_bytes(std::span<T>(std::get<I>(values)))...};
+    Status taken = detail::pending_take(*core_, bytes);
+    core_.reset();
+    if (!taken) return taken.error();
+    return values;
+  }
+
+  detail::PendingPtr core_;
+  std::array<std::uint64_t, sizeof...(T)> sizes_;
 };
 
 }  // namespace tessera::inline v0

@@ -33,6 +33,9 @@ class Stream {
   Status status() const;
   /// Starts everything issued so far. Reports nothing of queued work.
   void flush() const;
+  /// Most bytes, padding included, that buffers made on this stream may hold at a time; 0: no cap.
+  /// A request over it is OutOfMemory, recorded on the buffer. From here on, in the order of calls.
+  void cap_memory(std::uint64_t bytes) const;
 
   // For the library.
   Stream(std::shared_ptr<detail::DeviceCore> device, std::uint64_t id) noexcept
@@ -42,6 +45,19 @@ class Stream {
  private:
   std::shared_ptr<detail::DeviceCore> device_;
   std::uint64_t id_;
+};
+
+/// While it lives, calls of this thread that name no stream go to this one instead of the default,
+/// on the stream's device alone. Scopes nest and end in the reverse order of their making.
+class StreamScope {
+ public:
+  explicit StreamScope(Stream stream);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  Stream stream_;
 };
 
 }  // namespace tessera::inline v0

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "client/default_stream.hpp"
 #include "client/device_core.hpp"
 #include "client/pending_core.hpp"
 #include "server/command_writer.hpp"
@@ -63,7 +64,7 @@ BufferRef allocate(const std::shared_ptr<DeviceCore>& device, std::uint64_t byte
   buffer.bytes = bytes;
   if (!device->is_open()) return buffer;
   node->id = device->shared().ids.next();
-  CommandWriter<server::AllocCommand> command(0, where);
+  CommandWriter<server::AllocCommand> command(default_stream(*device), where);
   command->allocation = node->id;
   command->bytes = bytes;
   device->executor().push(command.header());
@@ -139,21 +140,48 @@ Status status(const BufferRef& buffer) {
   return *answer ? Status(**answer) : Status();
 }
 
-PendingPtr download(const BufferRef& buffer, const Stream* stream, SourceLoc where) {
-  if (buffer.invalid) return failed_pending(*buffer.invalid);
-  if (!buffer.allocation) return failed_pending(no_device(where));
-  DeviceCore& core = core_of(buffer);
-  if (!core.is_open()) return failed_pending(core.closed());
-  if (std::optional<Error> foreign = check_stream(buffer, stream, where)) {
-    return failed_pending(*foreign);
+PendingPtr download(std::span<const BufferRef* const> buffers, const Stream* stream,
+                    SourceLoc where) {
+  DeviceCore* core = nullptr;
+  for (const BufferRef* buffer : buffers) {
+    if (buffer->invalid) return failed_pending(*buffer->invalid);
+    if (!buffer->allocation) return failed_pending(no_device(where));
+    if (core == nullptr) core = &core_of(*buffer);
+    if (core != &core_of(*buffer)) {
+      return failed_pending(Error(
+          ErrorKind::InvalidArgument,
+          fmt::format("Buffers of {} and {} cannot be read in one call: read them one by one.",
+                      core->device().name, core_of(*buffer).device().name),
+          where));
+    }
+    if (std::optional<Error> foreign = check_stream(*buffer, stream, where)) {
+      return failed_pending(*foreign);
+    }
   }
-  PendingPtr pending = new_pending(buffer);
-  CommandWriter<server::ReadCommand> command(stream_id(stream), where, 1);
-  command->pending = core.shared().pendings.insert(pending->state);
-  command->binding_count = 1;
-  command.bindings()[0] = binding_of(buffer, Access::in);
-  core.executor().run_or_push(command.header());
+  if (!core->is_open()) return failed_pending(core->closed());
+  PendingPtr pending = new_pending(*buffers.front());
+  CommandWriter<server::ReadCommand> command(stream_id(*core, stream), where, buffers.size());
+  command->pending = core->shared().pendings.insert(pending->state);
+  command->binding_count = static_cast<std::uint32_t>(buffers.size());
+  pending->bytes = 0;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    command.bindings()[i] = binding_of(*buffers[i], Access::in);
+    pending->bytes += buffers[i]->bytes;
+  }
+  core->executor().run_or_push(command.header());
   return pending;
+}
+
+PendingPtr download(const BufferRef& buffer, const Stream* stream, SourceLoc where) {
+  const BufferRef* one[1] = {&buffer};
+  return download(one, stream, where);
+}
+
+Status sync(const BufferRef& buffer, Deadline deadline, SourceLoc where) {
+  if (buffer.invalid) return *buffer.invalid;
+  if (!buffer.allocation) return no_device(where);
+  return sync(buffer.allocation->device, default_stream(core_of(buffer)), SyncScope::buffer,
+              deadline, where, &buffer);
 }
 
 Status download_to(const BufferRef& buffer, std::span<std::byte> to, SourceLoc where) {
@@ -173,7 +201,7 @@ void write(const BufferRef& buffer, std::span<const std::byte> bytes, const Stre
   DeviceCore& core = core_of(buffer);
   if (!core.is_open()) return;
   if (std::optional<Error> foreign = check_stream(buffer, stream, where)) {
-    return fail(core, buffer, *foreign, 0, where);
+    return fail(core, buffer, *foreign, default_stream(core), where);
   }
   if (bytes.size() > buffer.bytes) {
     return fail(core, buffer,
@@ -181,10 +209,10 @@ void write(const BufferRef& buffer, std::span<const std::byte> bytes, const Stre
                       fmt::format("{} bytes cannot be written to a buffer of {} bytes.",
                                   bytes.size(), buffer.bytes),
                       where),
-                stream_id(stream), where);
+                stream_id(core, stream), where);
   }
   if (bytes.empty()) return;
-  CommandWriter<server::UploadCommand> command(stream_id(stream), where);
+  CommandWriter<server::UploadCommand> command(stream_id(core, stream), where);
   command->to = binding_of(buffer, Access::out);
   command->to.bytes = bytes.size();
   const server::StagingPool::Lease lease = core.shared().staging.acquire(bytes.size());
@@ -202,7 +230,7 @@ void write_exactly(const BufferRef& buffer, std::span<const std::byte> bytes, So
              fmt::format("The shape asks for {} bytes, but {} bytes were given.", buffer.bytes,
                          bytes.size()),
              where),
-       0, where);
+       default_stream(core_of(buffer)), where);
 }
 
 void write_owned(const BufferRef& buffer, std::span<const std::byte> bytes,
@@ -211,7 +239,7 @@ void write_owned(const BufferRef& buffer, std::span<const std::byte> bytes,
   if (buffer.invalid || !buffer.allocation) return;
   DeviceCore& core = core_of(buffer);
   if (!core.is_open()) return;
-  CommandWriter<server::UploadCommand> command(0, where);
+  CommandWriter<server::UploadCommand> command(default_stream(core), where);
   command->to = binding_of(buffer, Access::out);
   command->staging = core.shared().staging.adopt(base::Bytes(bytes, std::move(owner)));
   core.executor().push(command.header());
@@ -222,9 +250,9 @@ void copy(const BufferRef& from, const BufferRef& to, const Stream* stream, Sour
   DeviceCore& core = core_of(to);
   if (!core.is_open()) return;
   if (std::optional<Error> foreign = check_stream(to, stream, where)) {
-    return fail(core, to, *foreign, 0, where);
+    return fail(core, to, *foreign, default_stream(core), where);
   }
-  const auto refuse = [&](Error error) { fail(core, to, error, stream_id(stream), where); };
+  const auto refuse = [&](Error error) { fail(core, to, error, stream_id(core, stream), where); };
   if (from.invalid) return refuse(*from.invalid);
   if (!from.allocation) return refuse(no_device(where));
   if (&core_of(from) != &core) {
@@ -248,7 +276,7 @@ void copy(const BufferRef& from, const BufferRef& to, const Stream* stream, Sour
     return refuse(Error(ErrorKind::InvalidArgument,
                         "Source and target of a copy overlap: copy through a clone().", where));
   }
-  CommandWriter<server::CopyCommand> command(stream_id(stream), where);
+  CommandWriter<server::CopyCommand> command(stream_id(core, stream), where);
   command->from = binding_of(from, Access::in);
   command->to = binding_of(to, Access::out);
   core.executor().push(command.header());
@@ -260,9 +288,9 @@ void fill(const BufferRef& buffer, std::span<const std::byte> element, const Str
   DeviceCore& core = core_of(buffer);
   if (!core.is_open()) return;
   if (std::optional<Error> foreign = check_stream(buffer, stream, where)) {
-    return fail(core, buffer, *foreign, 0, where);
+    return fail(core, buffer, *foreign, default_stream(core), where);
   }
-  CommandWriter<server::FillCommand> command(stream_id(stream), where);
+  CommandWriter<server::FillCommand> command(stream_id(core, stream), where);
   command->to = binding_of(buffer, Access::out);
   if (fill_pattern(element, command->pattern, command->width)) {
     core.executor().push(command.header());
@@ -273,7 +301,7 @@ void fill(const BufferRef& buffer, std::span<const std::byte> element, const Str
   for (std::size_t i = 0; i < bytes.size(); i += element.size()) {
     std::memcpy(bytes.data() + i, element.data(), element.size());
   }
-  CommandWriter<server::UploadCommand> upload(stream_id(stream), where);
+  CommandWriter<server::UploadCommand> upload(stream_id(core, stream), where);
   upload->to = binding_of(buffer, Access::out);
   upload->staging = core.shared().staging.adopt(base::Bytes(std::move(bytes)));
   core.executor().push(upload.header());

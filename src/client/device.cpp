@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "tessera/device.hpp"
 
+#include "client/default_stream.hpp"
 #include "client/pending_core.hpp"
 #include "tessera/detail/kernel_source.hpp"
 
@@ -11,7 +12,7 @@ const Properties& Device::properties() const noexcept {
 }
 
 Stream Device::stream() const {
-  return Stream(core_, 0);
+  return Stream(core_, detail::default_stream(*core_));
 }
 
 Stream Device::new_stream() const {
@@ -19,7 +20,7 @@ Stream Device::new_stream() const {
 }
 
 Status Device::sync(Deadline deadline) const {
-  return detail::sync(core_, 0, true, deadline, SourceLoc{});
+  return detail::sync(core_, 0, detail::SyncScope::device, deadline, SourceLoc{});
 }
 
 }  // namespace tessera::inline v0

@@ -40,9 +40,13 @@ DeviceCore::Parts::Parts(std::unique_ptr<driver::Driver> device, const CoreConfi
       loader(*driver, config.compile_threads, [this] { executor.wake(); }),
       executor(*driver, loader, shared, config.server, config.executor) {}
 
+constinit static std::atomic<std::uint64_t> next_number{1};
+
 DeviceCore::DeviceCore(std::unique_ptr<driver::Driver> driver, const CoreConfig& config)
     : parts_(std::make_unique<Parts>(std::move(driver), config)),
-      properties_(public_properties(parts_->driver->properties(), config)) {}
+      properties_(public_properties(parts_->driver->properties(), config)),
+      per_thread_streams_(config.per_thread_streams),
+      number_(next_number.fetch_add(1)) {}
 
 DeviceCore::~DeviceCore() {
   if (!is_ours()) {

@@ -30,6 +30,7 @@ struct CoreConfig {
   server::ServerConfig server;
   server::ExecutorConfig executor;
   unsigned compile_threads = 1;
+  bool per_thread_streams = false;
 };
 
 class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
@@ -44,6 +45,9 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   server::Loader& loader() noexcept { return parts_->loader; }
   server::Shared& shared() noexcept { return parts_->shared; }
   server::StreamId new_stream() noexcept { return next_stream_.fetch_add(1); }
+  bool per_thread_streams() const noexcept { return per_thread_streams_; }
+  /// Of this core alone in the life of the process.
+  std::uint64_t number() const noexcept { return number_; }
 
   /// Kernels by key (function, comptime values, units, ranks, mode). Errors are kept: a kernel that
   /// does not trace never will.
@@ -83,6 +87,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   std::unique_ptr<Parts> parts_;
   Properties properties_;
   std::atomic<server::StreamId> next_stream_{1};
+  const bool per_thread_streams_;
+  const std::uint64_t number_;
   const std::uint32_t generation_ = base::process_generation();
 };
 
@@ -91,11 +97,6 @@ struct AllocationNode final : server::ReleaseNode {
   std::atomic<std::uint32_t> references{1};
   std::shared_ptr<DeviceCore> device;
 };
-
-/// Which stream an operation goes to: the one named, else the device's default.
-inline server::StreamId stream_id(const Stream* stream) noexcept {
-  return stream != nullptr ? stream->id() : 0;
-}
 
 /// Binding of a whole view.
 server::Binding binding_of(const BufferRef& buffer, server::Access access);

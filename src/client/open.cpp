@@ -56,6 +56,10 @@ Result<Setup> setup(const Options& options) {
   if (const std::int64_t hang = config->number("device.hang_seconds"); hang > 0) {
     s.core.executor.hang_after = std::chrono::seconds(hang);
   }
+  s.core.per_thread_streams = config->text("streams.default") == "thread";
+  if (!config->from_environment("streams.default") && options.per_thread_streams) {
+    s.core.per_thread_streams = true;
+  }
   s.core.compile_threads = static_cast<unsigned>(config->number("compile.threads"));
   s.webgpu.library = config->text("webgpu.library");
   s.webgpu.vulkan_drivers = config->text("vulkan.drivers");

@@ -116,6 +116,7 @@ Status settle(PendingCore& pending, driver::Deadline deadline) {
   const auto failure = executor.ask([&](server::Server& server) {
     server.inspect();
     if (state.failure || !state.sync) return state.failure;
+    if (state.binding) return server.check(*state.binding);
     return server.earliest_failure(state.whole_device ? std::nullopt : std::optional(state.stream));
   });
   if (!failure) return core.closed();
@@ -123,7 +124,11 @@ Status settle(PendingCore& pending, driver::Deadline deadline) {
 }
 
 Status pending_settle(PendingCore& pending) {
-  const Status settled = settle(pending, std::nullopt);
+  return pending_settle(pending, std::nullopt);
+}
+
+Status pending_settle(PendingCore& pending, driver::Deadline deadline) {
+  const Status settled = settle(pending, deadline);
   if (settled) return {};
   const Error& error = settled.error();
   // A view that could not be made, or a lost device, is no failure of the bytes.
@@ -137,23 +142,29 @@ Status pending_settle(PendingCore& pending) {
 }
 
 Status pending_take(PendingCore& pending, std::span<std::byte> to) {
+  const std::span<std::byte> one[1] = {to};
+  return pending_take(pending, one);
+}
+
+// Buffers of no bytes have no part.
+Status pending_take(PendingCore& pending, std::span<const std::span<std::byte>> to) {
   if (Status settled = pending_settle(pending); !settled) return settled;
   const server::Executor::DriverUse use(pending.device->executor());
   if (!use) return pending.device->closed();
-  std::uint64_t at = 0;
-  for (const auto& part : pending.state->parts) {
-    if (Status s = pending.device->driver().take_read(part.read, to.subspan(at, part.bytes)); !s) {
-      pending.taken = true;
-      return s;
-    }
-    at += part.bytes;
-  }
   pending.taken = true;
-  return {};
+  auto part = pending.state->parts.begin();
+  Status first;
+  for (const std::span<std::byte> bytes : to) {
+    if (bytes.empty()) continue;
+    Status s = pending.device->driver().take_read(part->read, bytes);
+    if (!s && first) first = s;
+    ++part;
+  }
+  return first;
 }
 
-Status sync(const std::shared_ptr<DeviceCore>& core, server::StreamId stream, bool whole_device,
-            Deadline deadline, SourceLoc where) {
+Status sync(const std::shared_ptr<DeviceCore>& core, server::StreamId stream, SyncScope scope,
+            Deadline deadline, SourceLoc where, const BufferRef* buffer) {
   if (!core->is_open()) return core->closed();
   driver::Deadline until;
   if (deadline) {
@@ -162,11 +173,14 @@ Status sync(const std::shared_ptr<DeviceCore>& core, server::StreamId stream, bo
   PendingCore pending;
   pending.device = core;
   pending.taken = true;  // there are no bytes
-  server::CommandWriter<server::SyncCommand> command(stream, where);
+  const std::size_t bindings = buffer != nullptr ? 1 : 0;
+  server::CommandWriter<server::SyncCommand> command(stream, where, bindings);
   command->pending = core->shared().pendings.insert(pending.state);
-  command->whole_device = whole_device ? 1 : 0;
+  command->whole_device = scope == SyncScope::device ? 1 : 0;
+  command->binding_count = static_cast<std::uint32_t>(bindings);
+  if (buffer != nullptr) command.bindings()[0] = binding_of(*buffer, server::Access::in);
   core->executor().run_or_push(command.header());
-  return settle(pending, until);
+  return buffer != nullptr ? pending_settle(pending, until) : settle(pending, until);
 }
 
 }  // namespace tessera::inline v0::detail

@@ -26,9 +26,14 @@ PendingPtr failed_pending(const Error& error);
 /// Waits until the executor has seen the command, then for the device, then inspects. Timeout if
 /// the deadline passes; otherwise the failure of what was waited for.
 Status settle(PendingCore& pending, driver::Deadline deadline);
+/// The same, with a failure of the bytes as BufferFailed.
+Status pending_settle(PendingCore& pending, driver::Deadline deadline);
 
-/// Waits for a stream or the whole device; then the claims, once more.
-Status sync(const std::shared_ptr<DeviceCore>& core, server::StreamId stream, bool whole_device,
-            Deadline deadline, SourceLoc where);
+enum class SyncScope : std::uint8_t { stream, device, buffer };
+
+/// Looks at the claims, waits for a stream, the whole device or all that touches `buffer`, then
+/// looks at the claims once more.
+Status sync(const std::shared_ptr<DeviceCore>& core, server::StreamId stream, SyncScope scope,
+            Deadline deadline, SourceLoc where, const BufferRef* buffer = nullptr);
 
 }  // namespace tessera::inline v0::detail

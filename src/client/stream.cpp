@@ -7,7 +7,7 @@
 namespace tessera::inline v0 {
 
 Status Stream::sync(Deadline deadline) const {
-  return detail::sync(device_, id_, false, deadline, SourceLoc{});
+  return detail::sync(device_, id_, detail::SyncScope::stream, deadline, SourceLoc{});
 }
 
 Status Stream::status() const {
@@ -23,6 +23,14 @@ Status Stream::status() const {
 void Stream::flush() const {
   if (!device_->is_open()) return;
   server::CommandWriter<server::FlushCommand> command(id_, SourceLoc{});
+  device_->executor().push(command.header());
+}
+
+void Stream::cap_memory(std::uint64_t bytes) const {
+  if (!device_->is_open()) return;
+  server::CommandWriter<server::AccountCommand> command(id_, SourceLoc{});
+  command->change = server::AccountCommand::Change::set_cap;
+  command->bytes = bytes;
   device_->executor().push(command.header());
 }
 

@@ -137,10 +137,13 @@ class Driver {
 
   virtual const Properties& properties() const noexcept = 0;  // [any thread]
 
-  // Pages. A page's bytes are unspecified until written. free() is called once every operation
-  // that names the page has completed. OutOfMemory: may succeed later; TooLarge: never.
+  // Pages. Their ids are never 0. A page's bytes are unspecified until written. free() is called
+  // once every operation that names the page has completed. OutOfMemory: may succeed later;
+  // TooLarge: never.
   virtual Result<PageId> allocate(PageKind kind, std::uint64_t bytes) = 0;
   virtual void free(PageId page) = 0;
+  // What the device's own interface calls the page: a WGPUBuffer, an address.
+  virtual std::uint64_t native(PageId page) const = 0;
 
   // Kernels. The kernel given to compile() has been through passes::prepare(). compile() is pure.
   // Unsupported names the type or feature; CompileFailed carries the target compiler's words.

@@ -105,12 +105,14 @@ struct ReadCommand {
   std::uint32_t binding_count = 0;
 };
 
-/// Waits for the stream, or the whole device.
+/// Waits for the stream, or the whole device. Followed by Binding[binding_count]: then for whatever
+/// touches these bytes, and the answer is about them.
 struct SyncCommand {
   static constexpr CommandKind kind = CommandKind::sync;
   CommandHeader header;
   PendingId pending = 0;
   std::uint32_t whole_device = 0;
+  std::uint32_t binding_count = 0;  // at most one
 };
 
 /// An operation that was refused before it became a command. Followed by Binding[binding_count]:

@@ -147,6 +147,18 @@ void Executor::run_or_push(const CommandHeader& command) {
   push(command);
 }
 
+void Executor::catch_up() {
+  const std::uint64_t position = positions();
+  while (!stopped()) {
+    {
+      const std::lock_guard lock(execution_);
+      if (server_.executed() >= position) return;
+    }
+    notify();
+    std::this_thread::sleep_for(full_pause);
+  }
+}
+
 void Executor::wake() {
   // Sequentially consistent, as the ring's tail: the store must not pass notify()'s look at whether
   // the thread is parked, or both sides would go by what was before.

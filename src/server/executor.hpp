@@ -85,6 +85,8 @@ class Executor {
     bool allowed_;
   };
 
+  /// Waits, without any lock, until what was pushed before the call has been executed.
+  void catch_up();
   std::uint64_t positions() const noexcept { return ring_.positions(); }
   /// Waits on the caller's thread until the ticket has completed or failed, or the executor was
   /// stopped (DeviceLost).

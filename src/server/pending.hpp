@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/command.hpp"
 #include "server/ids.hpp"
 #include "server/ordering/point.hpp"
 #include "tessera/error.hpp"
@@ -34,6 +35,7 @@ struct PendingState {
   bool sync = false;
   bool whole_device = false;
   StreamId stream = 0;
+  std::optional<Binding> binding;
   // Nobody will take the reads. Server only.
   bool dropped = false;
 

@@ -213,6 +213,9 @@ void Server::each_binding(const CommandHeader& command, F&& f) {
     case CommandKind::fail:
       for (const Binding& b : bindings_of(as<FailCommand>(command))) f(b);
       break;
+    case CommandKind::sync:
+      for (const Binding& b : bindings_of(as<SyncCommand>(command))) f(b);
+      break;
     default:
       break;
   }
@@ -322,6 +325,14 @@ MemoryReport Server::memory_report() const {
   MemoryReport report = memory_.report();
   report.staging = shared_.staging.outstanding();
   return report;
+}
+
+std::vector<StreamId> Server::used_queues() const {
+  std::vector<StreamId> used;
+  for (std::size_t q = 0; q < ordering_.queues(); ++q) {
+    if (ordering_.last(static_cast<QueueId>(q)) > 0) used.push_back(q);
+  }
+  return used;
 }
 
 bool Server::pin(AllocationId id) {

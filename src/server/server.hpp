@@ -106,6 +106,8 @@ class Server {
     const Allocation* a = allocations_.find(id);
     return a != nullptr && a->awaiting;
   }
+  /// Queues that were given work, as numbers of streams that map to them.
+  std::vector<StreamId> used_queues() const;
   /// Keeps the allocation where it is until it is let go as often. False where it is not there.
   bool pin(AllocationId id);
   void unpin(AllocationId id);

@@ -59,7 +59,15 @@ void Server::run(const SyncCommand& command) {
   pending->whole_device = command.whole_device != 0;
   pending->stream = command.header.stream;
   const QueueId queue = queue_of(command.header.stream);
-  if (pending->whole_device) {
+  if (command.binding_count > 0) {
+    const Binding& b = bindings_of(command)[0];
+    pending->binding = b;
+    pending->failure = failures_.check(b);
+    if (b.bytes > 0 && !pending->failure) {
+      const Touch touched = touch(b, true, true);
+      pending->waits = ordering_.horizon_of({&touched, 1});
+    }
+  } else if (pending->whole_device) {
     pending->waits = ordering_.horizon_of_all();
   } else if (ordering_.last(queue) > 0) {
     pending->waits = ordering_.horizon({queue, ordering_.last(queue)});

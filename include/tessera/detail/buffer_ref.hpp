@@ -2,9 +2,11 @@
 // The untyped half of Buffer: what the library's compiled code works on. Not for users.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -61,6 +63,11 @@ BufferRef clone(const BufferRef& from, const Stream* stream, SourceLoc where);
 void set_label(const BufferRef& buffer, std::string_view name);
 Status status(const BufferRef& buffer);
 PendingPtr download(const BufferRef& buffer, const Stream* stream, SourceLoc where);
+/// Several in one: one wait, all of one device.
+PendingPtr download(std::span<const BufferRef* const> buffers, const Stream* stream,
+                    SourceLoc where);
+Status sync(const BufferRef& buffer, std::optional<std::chrono::nanoseconds> deadline,
+            SourceLoc where);
 Status download_to(const BufferRef& buffer, std::span<std::byte> to, SourceLoc where);
 void write(const BufferRef& buffer, std::span<const std::byte> bytes, const Stream* stream,
            SourceLoc where);

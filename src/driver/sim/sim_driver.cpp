@@ -156,6 +156,13 @@ void SimDriver::free(PageId page) {
   pages_.erase(it);  // pending operations keep their own reference
 }
 
+std::uint64_t SimDriver::native(PageId page) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = pages_.find(page);
+  if (it == pages_.end()) return 0;
+  return reinterpret_cast<std::uintptr_t>(it->second->bytes({page, 0, it->second->size}).data());
+}
+
 Result<SimDriver::Target> SimDriver::target(const Region& region, const char* use) {
   const auto it = pages_.find(region.page);
   if (it == pages_.end()) {

@@ -53,6 +53,7 @@ class SimDriver : public Driver {
   const Properties& properties() const noexcept override { return properties_; }
   Result<PageId> allocate(PageKind kind, std::uint64_t bytes) override;
   void free(PageId page) override;
+  std::uint64_t native(PageId page) const override;
   Result<Image> compile(std::shared_ptr<const ir::Kernel> kernel,
                         const Variant& variant) const override;
   Result<KernelId> load(const Image& image) override;

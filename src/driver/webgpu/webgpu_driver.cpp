@@ -259,6 +259,10 @@ Result<PageId> WebgpuDriver::allocate(PageKind kind, std::uint64_t bytes) {
   return id;
 }
 
+std::uint64_t WebgpuDriver::native(PageId id) const {
+  return reinterpret_cast<std::uintptr_t>(pages_[id].buffer);
+}
+
 void WebgpuDriver::free(PageId id) {
   const auto calls = guard();
   drop_bind_groups();

@@ -36,6 +36,7 @@ class WebgpuDriver final : public Driver {
   const Properties& properties() const noexcept override { return properties_; }
   Result<PageId> allocate(PageKind kind, std::uint64_t bytes) override;
   void free(PageId page) override;
+  std::uint64_t native(PageId page) const override;
   Result<Image> compile(std::shared_ptr<const ir::Kernel> kernel,
                         const Variant& variant) const override;
   Result<KernelId> load(const Image& image) override;
@@ -144,7 +145,7 @@ class WebgpuDriver final : public Driver {
   mutable std::mutex calls_;  // where the library does not synchronise itself
   std::mutex scopes_;         // error scopes are a stack of the device
 
-  std::vector<Page> pages_;
+  std::vector<Page> pages_ = std::vector<Page>(1);  // 0 is no page
   std::vector<PageId> free_pages_;
   std::deque<Kernel> kernels_;  // under kernels_mutex_; elements stay where they are
   std::mutex kernels_mutex_;

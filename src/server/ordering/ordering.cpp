@@ -19,8 +19,8 @@ void Ordering::each_block(const Touch& touch, F&& f) {
     f(*touch.block, touch.region.offset, end);
     return;
   }
-  for (Block* b = memory_.at(touch.region.page, touch.region.offset); b != nullptr && b->offset < end;
-       b = b->after) {
+  for (Block* b = memory_.at(touch.region.page, touch.region.offset);
+       b != nullptr && b->offset < end; b = b->after) {
     f(*b, std::max(b->offset, touch.region.offset), std::min(b->offset + b->bytes, end));
   }
 }
@@ -87,6 +87,20 @@ std::vector<Point> Ordering::horizon(Point point) const {
     if (clock[q] > 0) points.push_back({static_cast<QueueId>(q), clock[q]});
   }
   return points;
+}
+
+std::vector<Point> Ordering::horizon_of(std::span<const Touch> touches) {
+  if (clocks_.queues() == 1) return horizon_of_all();
+  PointSet named, all;
+  for (const Touch& touch : touches) {
+    each_block(touch, [&](Block& b, std::uint64_t begin, std::uint64_t end) {
+      b.record.before_write(begin, end, named);
+    });
+  }
+  for (const Point p : named) {
+    for (const Point q : horizon(p)) all.insert(q);
+  }
+  return {all.begin(), all.end()};
 }
 
 std::vector<Point> Ordering::horizon_of_all() const {

@@ -38,6 +38,8 @@ class Ordering {
   /// The moments that have to pass before `point` and all it comes after have: one per queue.
   std::vector<Point> horizon(Point point) const;
   std::vector<Point> horizon_of_all() const;
+  /// The same for every operation that the records of these bytes name.
+  std::vector<Point> horizon_of(std::span<const Touch> touches);
   Ticket last(QueueId queue) const { return clocks_.last(queue); }
   std::size_t queues() const noexcept { return clocks_.queues(); }
   void forget_completed();

@@ -51,13 +51,13 @@ MemoryReport Device::memory() const {
 Status Device::trim(Deadline deadline) const {
   if (!core_->is_open()) return core_->closed();
   core_->executor().catch_up();
-  const auto retiring = core_->executor().ask([](server::Server& server) {
+  const auto more = core_->executor().ask([](server::Server& server) {
     server.trim();
-    return server.memory_report().retiring;
+    return server.trim_would_help();
   });
-  if (!retiring) return core_->closed();
-  if (*retiring == 0) return {};
-  // What holds the rest back is work in flight; that it failed is no matter of memory.
+  if (!more) return core_->closed();
+  if (!*more) return {};
+  // What holds the rest back is work in flight or parked; that it failed is no matter of memory.
   const Status done = sync(deadline);
   if (!done &&
       (done.error().kind() == ErrorKind::Timeout || done.error().kind() == ErrorKind::DeviceLost)) {

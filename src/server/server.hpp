@@ -94,6 +94,10 @@ class Server {
   /// Moves what lies in pools of earlier layouts and gives pages that hold nothing back to the
   /// device, at once or when it is done with them. Nothing moves while commands are parked.
   void trim();
+  /// Whether a trim after the work in flight would do more than the last one did.
+  bool trim_would_help() const noexcept {
+    return memory_.retiring() > 0 || (!parked_.empty() && memory_.has_outdated());
+  }
   MemoryUsage memory_usage() const;
   MemoryReport memory_report() const;
   /// InvalidArgument, with what is wrong: then the layout stays.

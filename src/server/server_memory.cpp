@@ -12,8 +12,7 @@ namespace tessera::server {
 // ready; only when nothing more will come has it failed.
 bool Server::run(const AllocCommand& command) {
   Allocation* known = allocations_.find(command.allocation);
-  Allocation& a =
-      known != nullptr ? *known : allocations_.make(command.allocation, command.bytes);
+  Allocation& a = known != nullptr ? *known : allocations_.make(command.allocation, command.bytes);
   if (a.awaiting) {
     a.awaiting = false;
     shared_.awaiting_memory.fetch_sub(1, std::memory_order_relaxed);
@@ -27,7 +26,7 @@ bool Server::run(const AllocCommand& command) {
     memory_.release_free();
     memory_.collect();
     block = memory_.take(command.bytes, stream);
-    if (!block && block.error().kind() == ErrorKind::OutOfMemory && memory_.retiring() > 0) {
+    if (!block && block.error().kind() == ErrorKind::OutOfMemory && memory_.room_may_come()) {
       a.awaiting = true;
       shared_.awaiting_memory.fetch_add(1, std::memory_order_relaxed);
       return false;

@@ -32,6 +32,7 @@ class Life : public OnDevice {
   }
 
   server::MemoryUsage usage() const {
+    device().core()->executor().catch_up();
     return device().core()->executor().with_server([](server::Server& s) {
       s.idle();
       (void)s.trim();

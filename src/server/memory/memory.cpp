@@ -52,6 +52,7 @@ bool Memory::wants_persistent(const Account& account) const noexcept {
 
 Result<Block*> Memory::take(std::uint64_t bytes, StreamId stream, Mapping mapping) {
   assert(bytes != 0);
+  device_full_ = false;
   if (bytes > limits_.page_limit) return no_pool(bytes);
   Account& account = this->account(stream);
   const std::uint64_t held = account.bytes + account.padding;
@@ -82,6 +83,7 @@ Result<Block*> Memory::place(std::uint64_t bytes, const Account& account, Mappin
   if (wants_persistent(account)) {
     Result<Block*> block = persistent_->take(bytes, mapping);
     if (!block && block.error().kind() == ErrorKind::OutOfMemory) {
+      device_full_ = true;
       return no_room(bytes, block.error());
     }
     return block;
@@ -91,7 +93,8 @@ Result<Block*> Memory::place(std::uint64_t bytes, const Account& account, Mappin
     if (!pool->accepts(bytes)) continue;
     Result<Block*> block = pool->take(bytes, mapping);
     if (!block) {
-      const bool later = full || block.error().kind() == ErrorKind::OutOfMemory;
+      device_full_ = block.error().kind() == ErrorKind::OutOfMemory;
+      const bool later = full || device_full_;
       return later ? no_room(bytes, block.error()) : std::move(block);
     }
     if (*block != nullptr) return block;
@@ -183,6 +186,10 @@ MemoryReport Memory::report() const {
   MemoryReport report;
   for (const auto& pool : pools_) report.pools.push_back(pool->report());
   report.pools.push_back(persistent_->report());
+  if (PoolReport own = scratch_->report(); own.reserved > 0) {
+    own.kind = "the server's own, " + own.kind;
+    report.pools.push_back(std::move(own));
+  }
   for (const auto& pool : outdated_) {
     report.pools.push_back(pool->report());
     report.pools.back().outdated = true;

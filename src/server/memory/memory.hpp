@@ -29,6 +29,9 @@ class Memory {
   /// TooLarge: never will (over the device's page limit, or no pool takes such a size).
   Result<Block*> take(std::uint64_t bytes, StreamId stream, Mapping mapping = Mapping::eager);
   void give_back(Block* block);
+  /// After take() was refused: whether pages on their way back may make the difference. A cap or a
+  /// capacity does not mind them.
+  bool room_may_come() const noexcept { return device_full_ && store_.retiring() > 0; }
   /// Memory for a page that was made lazily; nothing where it has it.
   Status map(Block& block);
 
@@ -92,6 +95,7 @@ class Memory {
   StreamId last_stream_ = 0;
   Account* last_account_ = nullptr;  // of last_stream_; most requests follow one of their stream
   std::uint64_t taken_ = 0;
+  bool device_full_ = false;  // at the last request
 };
 
 }  // namespace tessera::server

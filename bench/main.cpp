@@ -17,42 +17,14 @@
 #include "ir/text.hpp"
 #include "lang/trace.hpp"
 #include "passes/prepare.hpp"
+#include "row.hpp"
 #include "server/command.hpp"
+#include "server_rows.hpp"
 #include "tessera/lang/dollar.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-struct Row {
-  std::string name, device, unit;
-  double value = 0;
-  std::string control_name;
-  double control = 0;
-};
-
-/// Median of `rounds` measurements, the two sides in turn, so that both see the same machine.
-std::pair<double, double> medians(int rounds, const std::function<double()>& ours,
-                                  const std::function<double()>& control) {
-  std::vector<double> a, b;
-  for (int i = 0; i < rounds; ++i) {
-    a.push_back(ours());
-    b.push_back(control());
-  }
-  const auto middle = [](std::vector<double>& v) {
-    std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
-    return v[v.size() / 2];
-  };
-  return {middle(a), middle(b)};
-}
-
-double seconds(const std::function<void()>& f) {
-  const auto begin = Clock::now();
-  f();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 void saxpy(In<f32> x, InOut<f32> y, Scalar<f32> a) {
   $if(absolute_pos < y.len()) {
@@ -254,6 +226,7 @@ class DeviceRows {
 
 int run(const std::vector<std::string>& wanted, bool json) {
   std::vector<Row> rows = {harness_row(), trace_row(), prepare_row()};
+  server_rows(rows);
   Result<std::vector<driver::AdapterInfo>> adapters = driver::list_adapters({});
   for (const DeviceInfo& info : devices()) {
     if (!info.unusable.empty()) continue;

@@ -56,7 +56,7 @@ bool fill_pattern(std::span<const std::byte> element, std::uint64_t& pattern,
 
 BufferRef allocate(const std::shared_ptr<DeviceCore>& device, std::uint64_t bytes,
                    SourceLoc where) {
-  auto* node = new AllocationNode;
+  AllocationNode* node = new_node(*device);
   node->device = device;
   node->bytes = bytes;
   BufferRef buffer;

@@ -101,6 +101,14 @@ void AllocationPtr::retain() const noexcept {
   if (node_ != nullptr) node_->references.fetch_add(1, std::memory_order_relaxed);
 }
 
+AllocationNode* new_node(DeviceCore& core) {
+  if (!core.is_open()) return new AllocationNode;
+  auto* spare = static_cast<AllocationNode*>(core.shared().releases.take_spare());
+  if (spare == nullptr) return new AllocationNode;
+  spare->references.store(1, std::memory_order_relaxed);
+  return spare;
+}
+
 void AllocationPtr::drop() noexcept {
   if (node_ == nullptr || node_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   // The device outlives the push, also where this was the last thing that kept it.

@@ -98,6 +98,9 @@ struct AllocationNode final : server::ReleaseNode {
   std::shared_ptr<DeviceCore> device;
 };
 
+/// A node with one reference; one that has been round before where there is one.
+AllocationNode* new_node(DeviceCore& core);
+
 /// Binding of a whole view.
 server::Binding binding_of(const BufferRef& buffer, server::Access access);
 

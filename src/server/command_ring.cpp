@@ -24,11 +24,14 @@ CommandRing::~CommandRing() {
 
 bool CommandRing::push_locked(const void* command, std::size_t bytes) {
   const std::size_t need = cells_for(bytes);
-  const std::uint64_t head = head_.load(std::memory_order_acquire);
   std::uint64_t tail = tail_.load(std::memory_order_relaxed);
   const std::size_t to_end = mask_ + 1 - (tail & mask_);
   const std::size_t skip = need > to_end ? to_end : 0;  // commands lie in one piece
-  if (tail + skip + need - head > mask_ + 1) return false;
+  // The consumer's line is looked at only where the last look does not do.
+  if (tail + skip + need - seen_head_ > mask_ + 1) {
+    seen_head_ = head_.load(std::memory_order_acquire);
+    if (tail + skip + need - seen_head_ > mask_ + 1) return false;
+  }
   if (skip > 0) {
     CommandHeader filler;
     filler.bytes = static_cast<std::uint32_t>(skip * cell_bytes);
@@ -67,7 +70,10 @@ bool CommandRing::try_claim_position() {
 const CommandHeader* CommandRing::front() {
   for (;;) {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
-    if (head == tail_.load(std::memory_order_acquire)) return nullptr;
+    if (head == seen_tail_) {
+      seen_tail_ = tail_.load(std::memory_order_acquire);
+      if (head == seen_tail_) return nullptr;
+    }
     const auto* header = reinterpret_cast<const CommandHeader*>(ring_[head & mask_].bytes);
     if (header->kind == CommandKind::pad) {
       head_.store(head + header->bytes / cell_bytes, std::memory_order_release);

@@ -41,6 +41,7 @@ class CommandRing {
   }
   /// Commands pushed or claimed so far.
   std::uint64_t positions() const noexcept { return positions_.load(std::memory_order_acquire); }
+  const std::atomic<std::uint64_t>& position_counter() const noexcept { return positions_; }
   std::size_t cells() const noexcept { return mask_ + 1; }
 
  private:
@@ -51,8 +52,10 @@ class CommandRing {
 
   std::unique_ptr<Cell[]> ring_;
   std::size_t mask_;
+  std::uint64_t seen_tail_ = 0;  // consumer only
   std::mutex producers_;
-  std::atomic<std::uint64_t> positions_{0};
+  std::uint64_t seen_head_ = 0;  // under producers_
+  alignas(64) std::atomic<std::uint64_t> positions_{0};
   alignas(64) std::atomic<std::uint64_t> head_{0};  // next cell to pop
   alignas(64) std::atomic<std::uint64_t> tail_{0};  // next cell to fill
 };

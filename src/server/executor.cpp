@@ -21,8 +21,10 @@ Executor::Executor(driver::Driver& driver, Loader& loader, Shared& shared,
       shared_(shared),
       config_(config),
       server_(driver, loader, shared, server),
-      ring_(config.ring_cells),
-      thread_([this] { work(); }) {}
+      ring_(config.ring_cells) {
+  shared_.releases.watch(ring_.position_counter());
+  thread_ = std::thread([this] { work(); });
+}
 
 Executor::~Executor() {
   stop();

@@ -9,23 +9,23 @@ namespace tessera::server {
 
 AllocationId AllocationIds::next() {
   const std::lock_guard lock(mutex_);
-  if (!free_.empty()) {
-    const std::uint32_t slot = free_.back();
-    free_.pop_back();
-    return {slot, generations_[slot]};
-  }
-  generations_.push_back(1);
-  return {static_cast<std::uint32_t>(generations_.size() - 1), 1};
+  if (free_.empty()) return {slots_++, 1};
+  const AllocationId id = free_.back();
+  free_.pop_back();
+  return id;
 }
 
 void AllocationIds::recycle(AllocationId id) {
+  batch_.push_back({id.slot, id.generation + 1});
+  if (batch_.size() < batch_size) return;
   const std::lock_guard lock(mutex_);
-  ++generations_[id.slot];
-  free_.push_back(id.slot);
+  free_.insert(free_.end(), batch_.begin(), batch_.end());
+  batch_.clear();
 }
 
 void Labels::set(AllocationId id, std::string label) {
   const std::lock_guard lock(mutex_);
+  any_.store(true, std::memory_order_release);
   if (labels_.size() <= id.slot) labels_.resize(id.slot + 1);
   labels_[id.slot] = std::move(label);
 }
@@ -39,6 +39,7 @@ std::string Labels::name(AllocationId id) const {
 }
 
 void Labels::forget(AllocationId id) {
+  if (!any_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
   if (id.slot < labels_.size()) labels_[id.slot].clear();
 }

@@ -2,6 +2,7 @@
 // What the server knows of each allocation, and the ids that clients name them by.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -24,21 +25,23 @@ struct Allocation {
   std::optional<Claim> never;  // set: there is no memory, because of this
   Claims claims;
   std::uint32_t parked_uses = 0;  // parked commands that name it
-  bool awaiting = false;  // parked until pages that are given up come back
+  bool awaiting = false;          // parked until pages that are given up come back
   bool live = false;
   bool released = false;  // the last handle is gone; kept for parked commands alone
 };
 
-/// Hands out ids. Thread-safe; used by clients, who name an allocation before the server makes it.
+/// Hands out ids, to clients, who name an allocation before the server makes it.
 class AllocationIds {
  public:
-  AllocationId next();
-  void recycle(AllocationId id);  // by the server, once it has forgotten the allocation
+  AllocationId next();            // any thread
+  void recycle(AllocationId id);  // server only, once it has forgotten the allocation
 
  private:
-  std::mutex mutex_;
-  std::vector<std::uint32_t> generations_;
-  std::vector<std::uint32_t> free_;
+  static constexpr std::size_t batch_size = 64;
+  std::vector<AllocationId> batch_;  // recycled ids on their way to the free ones
+  alignas(64) std::mutex mutex_;
+  std::vector<AllocationId> free_;
+  std::uint32_t slots_ = 0;
 };
 
 /// Labels of buffers, for messages. Thread-safe.
@@ -52,6 +55,7 @@ class Labels {
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> labels_;
+  std::atomic<bool> any_{false};
 };
 
 /// Server only.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "server/memory/page_store.hpp"
 
+#include "driver/sim/sim_driver.hpp"
 #include "server/memory/memory_testing.hpp"
 
 namespace tessera::server {
@@ -105,6 +106,7 @@ TEST(PageStore, OnALostDeviceNothingIsWaitedFor) {
   write(*driver, *page->first);
   store.retire(page);
   EXPECT_EQ(store.collect(), 0u);
+  static_cast<driver::SimDriver&>(*driver).lose("unplugged");
   EXPECT_EQ(store.collect(true), mib);
 }
 

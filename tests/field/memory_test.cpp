@@ -61,9 +61,10 @@ TEST_P(Memory, Entry33MemoryDoesNotCreepUpWithLaunches) {
   }
   const MemoryReport after = device().memory();
   EXPECT_LE(after.reserved, reserved + 10 * mib);  // one page of the largest
-  // Logs of the sanitizers and the simulator's history grow with what was done.
+  // Logs of the sanitizers and the simulator's history grow with what was done. A software GPU's
+  // memory is the host's and becomes resident where it is first touched, at most all of it.
   if (webgpu()) {
-    EXPECT_LE(resident_bytes(), resident + 16 * mib);
+    EXPECT_LE(resident_bytes(), resident + after.reserved + 5 * mib);
   }
   ASSERT_TRUE(device().sync().has_value());
 }

@@ -25,7 +25,11 @@ Server::Server(driver::Driver& driver, Loader& loader, Shared& shared, const Ser
 }
 
 Server::~Server() {
-  if (counts_page_.id != Page::unmapped) driver_.free(counts_page_.id);
+  if (failures_.lost()) {
+    memory_.abandon();
+  } else if (counts_page_.id != Page::unmapped) {
+    driver_.free(counts_page_.id);
+  }
 }
 
 void Server::execute(const CommandHeader& command) {

@@ -63,6 +63,7 @@ class Memory {
   void hold(driver::PageId page) { store_.hold(page); }
   void let_go(driver::PageId page) { store_.let_go(page); }
   void watch(const Clocks& clocks) { store_.watch(clocks); }
+  void abandon() noexcept { store_.abandon(); }
 
   Block* at(driver::PageId page, std::uint64_t offset) { return store_.at(page, offset); }
   std::uint64_t taken() const noexcept { return taken_; }  // bytes with padding

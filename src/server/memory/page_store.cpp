@@ -13,6 +13,7 @@
 namespace tessera::server {
 
 PageStore::~PageStore() {
+  if (abandoned_) return;
   for (const auto& [id, page] : mapped_) driver_.free(id);  // retired ones too
 }
 

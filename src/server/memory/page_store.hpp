@@ -2,10 +2,10 @@
 // The pages of a device: where pools get them and where they go.
 //
 // A pool may give up a page at any moment that the order of requests decides; the device may still
-// be working on it, and commands that wait for a compiler may still name it. Such a page is retired:
-// no pool knows it any more, and its memory goes back to the driver once everything that its blocks'
-// records name has completed and nobody holds it. So completion decides when memory returns and
-// never where a buffer lies.
+// be working on it, and commands that wait for a compiler may still name it. Such a page is
+// retired: no pool knows it any more, and its memory goes back to the driver once everything that
+// its blocks' records name has completed and nobody holds it. So completion decides when memory
+// returns and never where a buffer lies.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,9 @@ enum class Mapping : std::uint8_t { eager, lazy };
 class PageStore {
  public:
   explicit PageStore(driver::Driver& driver) : driver_(driver) {}
-  ~PageStore();  // frees everything; the device has stopped
+  ~PageStore();  // frees everything, unless abandoned; the device has stopped
+  /// The device is lost and may still be at work: what it has is left to the driver's own end.
+  void abandon() noexcept { abandoned_ = true; }
   PageStore(const PageStore&) = delete;
   PageStore& operator=(const PageStore&) = delete;
 
@@ -37,8 +39,8 @@ class PageStore {
   Status map(Page& page);
   /// Takes a page whose blocks are all free out of use. Until it is freed at() finds them.
   void retire(Page* page);
-  /// Frees retired pages that nobody holds and whose work has completed; all that nobody holds where
-  /// the device is `lost`, on which nothing completes any more. Returns their bytes.
+  /// Frees retired pages that nobody holds and whose work has completed; all that nobody holds
+  /// where the device is `lost`, on which nothing completes any more. Returns their bytes.
   std::uint64_t collect(bool lost = false);
   /// The page is not freed before it was let go as often as it was held. Nothing for unknown pages.
   void hold(driver::PageId page);
@@ -77,6 +79,7 @@ class PageStore {
   std::vector<Block*> spare_;
   std::vector<Retired> retired_;
   std::uint64_t reserved_ = 0, unmapped_ = 0, retiring_ = 0, peak_ = 0;
+  bool abandoned_ = false;
 };
 
 }  // namespace tessera::server

@@ -51,6 +51,7 @@ Result<Setup> setup(const Options& options) {
   }
   s.core.server.submit_every = static_cast<std::uint32_t>(config->number("launch.submit_every"));
   s.core.server.layout = memory_layout(config->text("memory.layout"));
+  s.core.server.guard = config->text("memory.guard") == "on";
   s.core.server.persistent = persistent_policy(config->text("memory.persistent"));
   s.core.executor.ring_cells = static_cast<std::size_t>(config->number("executor.ring_cells"));
   if (const std::int64_t hang = config->number("device.hang_seconds"); hang > 0) {

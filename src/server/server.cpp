@@ -159,6 +159,7 @@ void Server::inspect() {
   shared_.log_size.store(static_cast<std::uint32_t>(failures_.log().size()),
                          std::memory_order_relaxed);
   ordering_.forget_completed();
+  if (!zone_checks_.empty()) read_zones();
 }
 
 void Server::apply_releases() {
@@ -174,6 +175,7 @@ void Server::release(AllocationId id) {
   if (a == nullptr) return;
   // The block is free for the next request now, whatever is still running on it or parked for it:
   // its record orders the new owner's operations after those.
+  check_zones(*a);
   if (a->block != nullptr) memory_.give_back(a->block);
   a->block = nullptr;
   a->released = true;
@@ -275,6 +277,7 @@ void Server::unpark() {
   std::vector<Parked> before = std::move(parked_);
   parked_.clear();
   for (Parked& p : before) {
+    unparking_ = true;
     const CommandHeader& command = p.header();
     each_binding(command, [&](const Binding& b) {
       if (Allocation* a = allocations_.find(b.allocation)) --a->parked_uses;
@@ -291,6 +294,7 @@ void Server::unpark() {
     });
     for (const driver::Region& r : held) memory_.let_go(r.page);
   }
+  unparking_ = false;
 }
 
 std::optional<Error> Server::check(const Binding& binding) {

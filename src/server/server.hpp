@@ -10,6 +10,7 @@
 // compiles or runs user code.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -36,6 +37,7 @@ struct ServerConfig {
   std::uint32_t submit_every = 32;  // launches
   MemoryLayout layout;
   PersistentPolicy persistent = PersistentPolicy::windows;
+  bool guard = false;               // red zones around buffers, poison where one was
   std::uint64_t count_slots = 256;  // dynamic cube counts that are kept apart
 };
 
@@ -110,6 +112,8 @@ class Server {
     const Allocation* a = allocations_.find(id);
     return a != nullptr && a->awaiting;
   }
+  /// Red zones that were found overwritten.
+  std::uint64_t damaged_zones() const noexcept { return damaged_zones_; }
   /// Queues that were given work, as numbers of streams that map to them.
   std::vector<StreamId> used_queues() const;
   /// Keeps the allocation where it is until it is let go as often. False where it is not there.
@@ -164,10 +168,34 @@ class Server {
                        const Binding* from, std::string_view what, StagingId staging,
                        Enqueue&& enqueue);
 
+  // server_guard.cpp
+  std::uint64_t zone() const noexcept;
+  void fill_own(const Allocation& a, std::uint64_t offset, std::uint64_t bytes,
+                std::uint64_t pattern);
+  void paint_zones(Allocation& a);
+  void check_zones(const Allocation& a);
+  void read_zones();
+
+  // An operation of the server's own: ordered and logged like any, with nothing to claim.
+  template <class Enqueue>
+  Result<LogEntry*> own_operation(OpKind kind, QueueId queue, StreamId stream,
+                                  std::span<const Touch> touched, Enqueue&& enqueue) {
+    if (Status s = ordering_.before(queue, touched); !s) return s.error();
+    const Result<driver::Ticket> ticket = enqueue();
+    if (!ticket) return ticket.error();
+    ordering_.after(queue, *ticket, touched);
+    LogEntry& entry = failures_.log().append();
+    entry.kind = kind;
+    entry.at = {queue, *ticket};
+    entry.stream = stream;
+    entry.full_overwrite = false;
+    return &entry;
+  }
+
   // server_relocation.cpp
   void relocate();
   bool relocate_page(std::span<Block* const> blocks);
-  Status move(Block& from, Block& to);
+  bool move(Block& from, Block& to);
 
   // server_wait.cpp: reads and syncs
   void run(const ReadCommand& command);
@@ -204,6 +232,7 @@ class Server {
   FailureStore failures_;
   FailureStore::Hooks hooks_;
   std::vector<Parked> parked_;
+  bool unparking_ = false;  // some that were parked are not in parked_ now
   std::uint64_t executed_ = 0;
   const CommandHeader* running_ = nullptr;
   std::uint32_t launches_held_ = 0;  // since the last submit
@@ -216,6 +245,15 @@ class Server {
   std::vector<Block*> scratch_;
   std::vector<ByteRange> scratch_reads_;
   std::uint32_t next_scratch_ = 1;
+
+  struct ZoneCheck {
+    std::string name;
+    Point at;
+    std::array<driver::ReadId, 2> reads{};
+    std::array<std::uint64_t, 2> bytes{};
+  };
+  std::vector<ZoneCheck> zone_checks_;
+  std::uint64_t damaged_zones_ = 0;
 
   // Dynamic counts: a page of 12-byte slots, each given to one launch, and the kernel that fills
   // them.

@@ -179,19 +179,15 @@ Status Server::separate_overlaps(QueueId queue, const LaunchCommand& command,
       scratch_.push_back(*block);
       const driver::Region copy{(*block)->page->id, (*block)->offset, bindings[i].bytes};
       const Touch touched[2] = {{*block, copy, false, true}, touch(bindings[i], true, false)};
-      if (Status s = ordering_.before(queue, touched); !s) return s;
-      Result<driver::Ticket> ticket = driver_.copy(queue, regions_[i], copy);
-      if (!ticket) return ticket.error();
-      ordering_.after(queue, *ticket, touched);
-      LogEntry& entry = failures_.log().append();
-      entry.kind = OpKind::copy;
-      entry.at = {queue, *ticket};
-      entry.stream = command.header.stream;
-      entry.site = command.header.site;
-      entry.reads.push_back(
+      Result<LogEntry*> entry =
+          own_operation(OpKind::copy, queue, command.header.stream, touched,
+                        [&] { return driver_.copy(queue, regions_[i], copy); });
+      if (!entry) return entry.error();
+      (*entry)->full_overwrite = true;
+      (*entry)->reads.push_back(
           {bindings[i].allocation, bindings[i].offset, bindings[i].offset + bindings[i].bytes});
       const ByteRange scratch{{scratch_slot, next_scratch_++}, 0, bindings[i].bytes};
-      entry.writes.push_back(scratch);
+      (*entry)->writes.push_back(scratch);
       scratch_reads_.push_back(scratch);
       regions_[i] = copy;
       touches_[i] = {*block, copy, true, false};

@@ -42,35 +42,29 @@ bool Server::relocate_page(std::span<Block* const> blocks) {
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     // A copy that is refused leaves its buffer where it is.
-    const bool moved = move(*blocks[i], *targets[i]).has_value();
+    const bool moved = move(*blocks[i], *targets[i]);
     memory_.give_back(moved ? blocks[i] : targets[i]);
   }
   return true;
 }
 
-Status Server::move(Block& from, Block& to) {
+bool Server::move(Block& from, Block& to) {
   Allocation& a = *allocations_.find(from.owner);
   const driver::Region source = a.region;
-  const driver::Region target{to.page->id, to.offset, a.bytes};
+  const driver::Region target{to.page->id, to.offset + zone(), a.bytes};
   const QueueId queue = queue_of(from.stream);
   const Touch touched[2] = {{&from, source, true, false}, {&to, target, false, true}};
-  if (Status s = ordering_.before(queue, touched); !s) return s;
-  const Result<driver::Ticket> ticket = driver_.copy(queue, source, target);
-  if (!ticket) return ticket.error();
-  ordering_.after(queue, *ticket, touched);
-
+  Result<LogEntry*> entry = own_operation(OpKind::relocation, queue, from.stream, touched,
+                                          [&] { return driver_.copy(queue, source, target); });
+  if (!entry) return false;
   // The log names bytes by allocation, and what was tainted moves along: the entry writes nothing
   // unless the copy itself fails.
-  LogEntry& entry = failures_.log().append();
-  entry.kind = OpKind::relocation;
-  entry.at = {queue, *ticket};
-  entry.stream = from.stream;
-  entry.full_overwrite = false;
-  entry.writes.push_back({a.id, 0, a.bytes});
-
+  (*entry)->writes.push_back({a.id, 0, a.bytes});
+  check_zones(a);
   a.block = &to;
   a.region = target;
-  return {};
+  paint_zones(a);
+  return true;
 }
 
 }  // namespace tessera::server

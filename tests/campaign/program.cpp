@@ -48,6 +48,7 @@ class Generator {
       s.late = dice_.below(500);
     }
     if (dice_.chance(10)) s.lose = dice_.below(200);
+    s.guard = dice_.chance(10);
     return s;
   }
 

@@ -59,6 +59,7 @@ struct Setting {
   std::uint64_t memory_limit = std::uint64_t{1} << 24;
   bool late_news = false;
   bool one_access_per_page = false;
+  bool guard = false;
   std::uint32_t drain_chance = 70;             // per cent: after each call the executor catches up
   std::uint32_t fail = 0, late = 0, lose = 0;  // of 10 000 driver calls
 };

@@ -87,6 +87,7 @@ Rig::Rig(const Program& program, [[maybe_unused]] server::Defect defect)
   config.max_streams = s.queues;
   config.submit_every = s.submit_every;
   config.layout = layout(0);
+  config.guard = s.guard;
   config.count_slots = 1;  // reused by every launch
   server_ = std::make_unique<server::Server>(*sim_, *loader_, *shared_, config);
 }
@@ -161,6 +162,7 @@ void Rig::execute_one() {
 void Rig::note_refused_allocations() {
   std::erase_if(making_, [&](const auto& made) {
     if (server_->awaiting_memory(made.second.allocation)) return false;
+    if (server_->place(made.second).bytes > 0) return true;
     const std::optional<Error> error = server_->check(made.second);
     if (error && error->root().kind() != ErrorKind::DeviceLost)
       record_.no_memory.insert(made.first);
@@ -507,6 +509,7 @@ void Rig::finish() {
     leak(shared_->staging.outstanding(), "staging bytes");
     leak(shared_->fault_launches.load(), "fault slots");
     leak(shared_->log_size.load(), "log entries");
+    if (server_->damaged_zones() > 0) record_.leaks.push_back("a red zone was overwritten");
     // News may take a few looks to arrive.
     for (int i = 0; i < 100 && server_->memory_usage().reserved > 0; ++i) server_->trim();
     leak(server_->memory_usage().reserved, "bytes of pages after a trim");

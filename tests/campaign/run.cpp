@@ -90,6 +90,7 @@ Program shrink(Program program, server::Defect defect, Verdict verdict) {
   try_setting([](Setting& s) { s.lose = 0; });
   try_setting([](Setting& s) { s.late_news = false; });
   try_setting([](Setting& s) { s.one_access_per_page = false; });
+  try_setting([](Setting& s) { s.guard = false; });
   try_setting([](Setting& s) { s.drain_chance = 100; });
   try_setting([](Setting& s) { s.queues = 2; });
   return program;

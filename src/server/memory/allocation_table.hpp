@@ -25,6 +25,7 @@ struct Allocation {
   std::optional<Claim> never;  // set: there is no memory, because of this
   Claims claims;
   std::uint32_t parked_uses = 0;  // parked commands that name it
+  bool guarded = false;           // its red zones are painted
   bool awaiting = false;          // parked until pages that are given up come back
   bool live = false;
   bool released = false;  // the last handle is gone; kept for parked commands alone

@@ -118,6 +118,13 @@ class Device {
     detail::write_exactly(buffer.ref(), std::as_bytes(values), where);
     return Tensor<T>(std::move(buffer), shape);
   }
+  /// A tensor that nobody wrote yet, its rows padded as the device likes them.
+  template <Element T>
+  Tensor<T> pitched_tensor(Shape shape, SourceLoc where = SourceLoc::current()) const {
+    const Shape strides = pitched(shape, sizeof(T), properties().alignment);
+    const std::uint64_t elements = shape.rank() == 0 ? 1 : strides[0] * shape[0];
+    return Tensor<T>(alloc<T>(elements, no_init, where), shape, strides);
+  }
   /// A tensor that nobody wrote yet.
   template <Element T>
   Tensor<T> tensor(Shape shape, NoInit = no_init, SourceLoc where = SourceLoc::current()) const {

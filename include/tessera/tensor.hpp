@@ -53,6 +53,27 @@ inline Shape row_major(const Shape& shape) {
   return strides;
 }
 
+/// Strides of a tensor whose rows start at multiples of a pitch: the bytes of a row rounded up to
+/// the next power of two, at least 16 and at most `alignment`. Rank 0 and 1, and rows of one
+/// element, have nothing to pad. Elements of a size that does not divide the pitch lie without
+/// gaps.
+inline Shape pitched(const Shape& shape, std::uint64_t element_bytes, std::uint64_t alignment) {
+  const int rank = shape.rank();
+  if (rank < 2 || shape[rank - 1] <= 1) return row_major(shape);
+  const std::uint64_t row = shape[rank - 1] * element_bytes;
+  std::uint64_t unit = 16;
+  while (unit < row && unit < alignment) unit *= 2;
+  if (unit % element_bytes != 0) return row_major(shape);
+  Shape strides = shape;
+  strides[rank - 1] = 1;
+  std::uint64_t step = (row + unit - 1) / unit * unit / element_bytes;
+  for (int i = rank - 2; i >= 0; --i) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
 /// A view: buffer, shape, strides. Copying shares the memory. Thread-safety as Buffer.
 template <Element T>
 class Tensor {
@@ -91,15 +112,41 @@ class Tensor {
     return Tensor(buffer_, shape);
   }
 
-  /// Starts reading back the elements in memory order.
+  /// Starts reading back the elements in row-major order of the shape. The strides are those of a
+  /// contiguous or pitched tensor, else InvalidArgument; pitched ones need a device that copies
+  /// rows, else Unsupported.
   Pending<std::vector<T>> download(SourceLoc where = SourceLoc::current()) const {
-    return buffer_.download(where);
+    if (contiguous()) return buffer_.download(where);
+    return Pending<std::vector<T>>(detail::download_rows(buffer_.ref(), rows(), where));
   }
   Result<std::vector<T>> to_vector(SourceLoc where = SourceLoc::current()) const {
-    return buffer_.to_vector(where);
+    return download(where).get();
+  }
+  /// Overwrites all elements, given in row-major order; copied before the call returns. Errors as
+  /// download(), recorded; a count other than shape().count() is InvalidArgument.
+  const Tensor& write(std::span<const T> values, SourceLoc where = SourceLoc::current()) const {
+    if (contiguous()) {
+      detail::write_exactly(buffer_.ref(), std::as_bytes(values), where);
+    } else {
+      detail::write_rows(buffer_.ref(), rows(), std::as_bytes(values), where);
+    }
+    return *this;
   }
 
  private:
+  // No rows where the strides are neither contiguous nor those of padded rows.
+  detail::Rows rows() const noexcept {
+    const int rank = shape_.rank();
+    if (rank < 2 || strides_[rank - 1] != 1 || strides_[rank - 2] < shape_[rank - 1]) return {};
+    std::uint64_t step = strides_[rank - 2], count = 1;
+    for (int i = rank - 2; i >= 0; --i) {
+      if (strides_[i] != step) return {};
+      step *= shape_[i];
+      count *= shape_[i];
+    }
+    return {shape_[rank - 1] * sizeof(T), strides_[rank - 2] * sizeof(T), count};
+  }
+
   Buffer<T> buffer_;
   Shape shape_;
   Shape strides_;

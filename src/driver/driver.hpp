@@ -80,6 +80,7 @@ struct Properties {
   // One page may be bound read-only or writable in one dispatch, not both: where a page has a
   // written binding, Variant::writable names every binding of that page.
   bool one_access_per_page = false;
+  bool row_copies = false;  // copy_rows() is there
 };
 
 enum class PageKind : std::uint8_t {
@@ -155,6 +156,13 @@ class Driver {
   // Work.
   virtual Result<Ticket> launch(QueueId queue, const LaunchDesc& launch) = 0;
   virtual Result<Ticket> copy(QueueId queue, Region from, Region to) = 0;  // equal sizes
+  // Where Properties::row_copies says so: rows of `row` bytes, from_pitch and to_pitch bytes apart,
+  // from the regions' first bytes on. The regions end with the last row's last byte.
+  virtual Result<Ticket> copy_rows(QueueId, Region from, std::uint64_t from_pitch, Region to,
+                                   std::uint64_t to_pitch, std::uint64_t row) {
+    (void)from, (void)from_pitch, (void)to, (void)to_pitch, (void)row;
+    return Error(ErrorKind::Unsupported, "This device copies no rows.");
+  }
   // `pattern` holds width bytes (1, 2, 4 or 8), repeated from the region's first byte.
   virtual Result<Ticket> fill(QueueId queue, Region to, std::uint64_t pattern, int width) = 0;
   // The bytes stay valid until the ticket has completed.

@@ -82,6 +82,8 @@ struct CopyCommand {
   static constexpr CommandKind kind = CommandKind::copy;
   CommandHeader header;
   Binding from, to;
+  // Nonzero: rows of so many bytes, so far apart, where the device copies rows.
+  std::uint64_t row = 0, from_pitch = 0, to_pitch = 0;
 };
 
 /// Followed by Binding[binding_count], std::uint64_t[parameter_count] (ir::ParameterLayout).

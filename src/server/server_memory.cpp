@@ -148,7 +148,9 @@ void Server::run(const CopyCommand& command) {
   write_operation(OpKind::copy, command.header, command.to, &command.from, "copy",
                   LogEntry::no_staging,
                   [&](QueueId queue, const driver::Region& from, const driver::Region& to) {
-                    return driver_.copy(queue, from, to);
+                    return command.row == 0 ? driver_.copy(queue, from, to)
+                                            : driver_.copy_rows(queue, from, command.from_pitch, to,
+                                                                command.to_pitch, command.row);
                   });
 }
 

@@ -118,6 +118,52 @@ TEST_P(Failures, MemoryThatCannotBeIsSaidByEveryReader) {
   EXPECT_EQ(root_of(y).kind(), ErrorKind::TooLarge);
 }
 
+// Past the end every element reads as zero, so that these two would go round for ever.
+void walks_off(In<u32> x, Out<u32> y) {
+  Var<u32> at = 0u;
+  $while(x[at] != 1) {
+    at += 1u;
+  }
+  y[absolute_pos] = at;
+}
+void walks_off_together(In<u32> x, Out<u32> y) {
+  Shared<u32> found(1);
+  $if(unit_pos == 0) {
+    found[0] = 0u;
+  }
+  Var<u32> at = 0u;
+  $while(uniform_load(found, 0u) == 0) {
+    sync_cube();
+    $if(unit_pos == 0) {
+      $if(x[at] == 1) {
+        found[0] = 1u;
+      }
+    }
+    at += 1u;
+  }
+  y[absolute_pos] = at;
+}
+
+TEST_P(Failures, AUnitThatFaultedLeavesItsLoops) {
+  std::vector<u32> values(64, 5);
+  const auto y = poisoned(8);
+  launch<walks_off>(device(), Grid({1, 1, 1}, {8, 1, 1}), up(values), y);
+  EXPECT_EQ(root_of(y).kind(), ErrorKind::KernelFault);
+  values[20] = 1;
+  launch<walks_off>(device(), Grid({1, 1, 1}, {8, 1, 1}), up(values), y);
+  EXPECT_EQ(read(y), std::vector<u32>(8, 20));
+}
+
+TEST_P(Failures, ACubeThatFaultedLeavesItsLoopsWithBarriersTogether) {
+  std::vector<u32> values(64, 5);
+  const auto y = poisoned(32);
+  launch<walks_off_together>(device(), Grid({4, 1, 1}, {8, 1, 1}), up(values), y);
+  EXPECT_EQ(root_of(y).kind(), ErrorKind::KernelFault);
+  values[20] = 1;
+  launch<walks_off_together>(device(), Grid({4, 1, 1}, {8, 1, 1}), up(values), y);
+  EXPECT_EQ(read(y), std::vector<u32>(32, 21));
+}
+
 TEST_P(Failures, SyncReportsTheEarliestClaimAndConsumesNothing) {
   const Stream stream = device().new_stream();
   EXPECT_TRUE(stream.sync());

@@ -56,6 +56,16 @@ struct BufferRef {
   std::shared_ptr<const Error> invalid;  // set where the view itself could not be made
 };
 
+/// Rows of a pitched tensor. Of no bytes: the strides are none of such rows.
+struct Rows {
+  std::uint64_t bytes = 0;  // of a row
+  std::uint64_t pitch = 0;  // from row to row
+  std::uint64_t count = 0;
+};
+PendingPtr download_rows(const BufferRef& buffer, const Rows& rows, SourceLoc where);
+void write_rows(const BufferRef& buffer, const Rows& rows, std::span<const std::byte> bytes,
+                SourceLoc where);
+
 BufferRef slice(const BufferRef& from, std::uint64_t begin, std::uint64_t count,
                 std::uint64_t element, SourceLoc where);
 BufferRef reinterpret(const BufferRef& from, std::uint64_t element, SourceLoc where);

@@ -45,6 +45,7 @@ Properties describe(const SimOptions& o) {
   p.plane_min = p.plane_max = 32;
   p.fault_slots = fault_slots;
   p.one_access_per_page = o.one_access_per_page;
+  p.row_copies = true;
   return p;
 }
 
@@ -411,6 +412,34 @@ Result<Ticket> SimDriver::copy(QueueId queue, Region from, Region to) {
   op.kind = Kind::copy;
   op.targets = {*std::move(source), *std::move(sink)};
   return enqueue(queue, std::move(op), "copy");
+}
+
+Result<Ticket> SimDriver::copy_rows(QueueId queue, Region from, std::uint64_t from_pitch, Region to,
+                                    std::uint64_t to_pitch, std::uint64_t row) {
+  const std::lock_guard lock(mutex_);
+  if (auto s = known_queue(queue); !s) return s.error();
+  auto source = target(from, "copied from"), sink = target(to, "copied to");
+  if (!source) return source.error();
+  if (!sink) return sink.error();
+  const auto rows = [&](const Region& r, std::uint64_t pitch) {
+    return row > 0 && pitch >= row && r.bytes >= row && (r.bytes - row) % pitch == 0
+               ? (r.bytes - row) / pitch + 1
+               : std::uint64_t{0};
+  };
+  const std::uint64_t count = rows(from, from_pitch);
+  if (count == 0 || count != rows(to, to_pitch) || overlap(from, to)) {
+    return refuse(
+        fmt::format("A copy of rows of {} bytes from {} bytes at a pitch of {} to {} bytes "
+                    "at a pitch of {} has no number of rows or overlaps itself.",
+                    row, from.bytes, from_pitch, to.bytes, to_pitch));
+  }
+  Operation op;
+  op.kind = Kind::copy;
+  op.targets = {*std::move(source), *std::move(sink)};
+  op.row = row;
+  op.from_pitch = from_pitch;
+  op.to_pitch = to_pitch;
+  return enqueue(queue, std::move(op), "copy of rows");
 }
 
 Result<Ticket> SimDriver::fill(QueueId queue, Region to, std::uint64_t pattern, int width) {

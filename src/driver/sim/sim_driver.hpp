@@ -60,6 +60,8 @@ class SimDriver : public Driver {
   void unload(KernelId kernel) override;
   Result<Ticket> launch(QueueId queue, const LaunchDesc& launch) override;
   Result<Ticket> copy(QueueId queue, Region from, Region to) override;
+  Result<Ticket> copy_rows(QueueId queue, Region from, std::uint64_t from_pitch, Region to,
+                           std::uint64_t to_pitch, std::uint64_t row) override;
   Result<Ticket> fill(QueueId queue, Region to, std::uint64_t pattern, int width) override;
   Result<Ticket> upload(QueueId queue, std::span<const std::byte> from, Region to) override;
   Result<Download> download(QueueId queue, Region from) override;
@@ -103,6 +105,7 @@ class SimDriver : public Driver {
     std::uint32_t fault_slot = ir::none, fault_claim = 0;
     std::uint64_t pattern = 0;
     int width = 0;
+    std::uint64_t row = 0, from_pitch = 0, to_pitch = 0;  // of a copy; 0: all bytes in one row
     std::span<const std::byte> from;
     ReadId read = 0;
     std::optional<SimFault> fault;

@@ -201,9 +201,16 @@ void SimDriver::execute(const Operation& op) {
       const Target &from = op.targets[0], &to = op.targets[1];
       touch(op, from, false);
       touch(op, to, true);
-      std::ranges::copy(from.bytes(), to.bytes().begin());
-      // Bytes that nobody wrote stay so where they are copied to.
-      std::ranges::copy(from.flags(), to.flags().begin());
+      const std::uint64_t row = op.row != 0 ? op.row : from.region.bytes;
+      for (std::uint64_t a = 0, b = 0; a < from.region.bytes;
+           a += std::max(op.from_pitch, row), b += std::max(op.to_pitch, row)) {
+        std::ranges::copy(from.bytes().subspan(a, row), to.bytes().begin() + static_cast<long>(b));
+        // Bytes that nobody wrote stay so where they are copied to.
+        if (!from.flags().empty() && !to.flags().empty()) {
+          std::ranges::copy(from.flags().subspan(a, row),
+                            to.flags().begin() + static_cast<long>(b));
+        }
+      }
       return;
     }
     case Kind::fill: {

@@ -11,12 +11,6 @@ std::vector<std::string>& lines() {
   return all;
 }
 
-void increment(InOut<u32> a) {
-  $if(absolute_pos < a.len()) {
-    a[absolute_pos] += 1;
-  }
-}
-
 class Guard : public ::testing::Test {
  protected:
   Guard() {

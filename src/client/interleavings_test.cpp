@@ -11,22 +11,6 @@ namespace {
 using driver::SimCall;
 using driver::SimFault;
 
-void twice(In<u32> a, Out<u32> b) {
-  $if(absolute_pos < b.len()) {
-    b[absolute_pos] = a[absolute_pos] * 2;
-  }
-}
-void increment(InOut<u32> a) {
-  $if(absolute_pos < a.len()) {
-    a[absolute_pos] += 1;
-  }
-}
-void checked(In<u32> a, Out<u32> b) {
-  check(a[0] != 13, "thirteen");
-  $if(absolute_pos < b.len()) {
-    b[absolute_pos] = a[absolute_pos];
-  }
-}
 void search(In<u32> a, Out<u32> b) {
   Var<u32> at = 0u;
   $while(a[at] != 0) {
@@ -37,17 +21,8 @@ void search(In<u32> a, Out<u32> b) {
   }
 }
 
-class Interleavings : public ::testing::Test {
+class Interleavings : public OnSimulator {
  protected:
-  static driver::SimOptions options() {
-    driver::SimOptions o;
-    o.queues = 4;
-    o.patience = std::chrono::milliseconds(5000);
-    return o;
-  }
-  SimRig rig{options()};
-  const Device& device = *rig.device;
-
   Result<std::vector<u32>> read(const Buffer<u32>& b, std::uint64_t stream) const {
     return b.download(rig.stream(stream)).get();
   }

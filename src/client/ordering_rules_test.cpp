@@ -11,34 +11,7 @@ namespace {
 using driver::SimCall;
 using driver::SimFault;
 
-void increment(InOut<u32> a) {
-  $if(absolute_pos < a.len()) {
-    a[absolute_pos] += 1;
-  }
-}
-void twice(In<u32> a, Out<u32> b) {
-  $if(absolute_pos < b.len()) {
-    b[absolute_pos] = a[absolute_pos] * 2;
-  }
-}
-void checked(In<u32> a, Out<u32> b) {
-  check(a[0] != 13, "thirteen");
-  $if(absolute_pos < b.len()) {
-    b[absolute_pos] = a[absolute_pos];
-  }
-}
-
-class OrderingRules : public ::testing::Test {
- protected:
-  static driver::SimOptions options() {
-    driver::SimOptions o;
-    o.queues = 4;
-    o.patience = std::chrono::milliseconds(5000);
-    return o;
-  }
-  SimRig rig{options()};
-  const Device& device = *rig.device;
-};
+class OrderingRules : public OnSimulator {};
 
 // Having waited once for a buffer's maker is no licence for its later writes.
 TEST_F(OrderingRules, LaterWritesOfAnotherStreamAreWaitedForToo) {

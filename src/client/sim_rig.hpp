@@ -17,6 +17,25 @@ namespace tessera::testing {
 
 inline constexpr u32 poison = 0xdeadbeefu;
 
+// Kernels of the tests of this folder.
+inline void twice(In<u32> a, Out<u32> b) {
+  $if(absolute_pos < b.len()) {
+    b[absolute_pos] = a[absolute_pos] * 2;
+  }
+}
+inline void increment(InOut<u32> a) {
+  $if(absolute_pos < a.len()) {
+    a[absolute_pos] += 1;
+  }
+}
+/// Faults where the first element is thirteen.
+inline void checked(In<u32> a, Out<u32> b) {
+  check(a[0] != 13, "thirteen");
+  $if(absolute_pos < b.len()) {
+    b[absolute_pos] = a[absolute_pos];
+  }
+}
+
 /// Streams 0, 1, 2 … run on queues 0, 1, 2 …. The default stream is 0.
 class SimRig {
  public:
@@ -52,6 +71,20 @@ class SimRig {
 
   driver::SimDriver* sim = nullptr;
   std::unique_ptr<Device> device;
+};
+
+/// Tests on a simulator of four queues, with patience for queues that are held.
+class OnSimulator : public ::testing::Test {
+ protected:
+  static driver::SimOptions options() {
+    driver::SimOptions o;
+    o.queues = 4;
+    o.memory_limit = 64 << 20;
+    o.patience = std::chrono::milliseconds(5000);
+    return o;
+  }
+  SimRig rig{options()};
+  const Device& device = *rig.device;
 };
 
 inline std::vector<u32> values(const Buffer<u32>& buffer) {

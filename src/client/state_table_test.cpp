@@ -11,25 +11,9 @@ namespace {
 using driver::SimCall;
 using driver::SimFault;
 
-void twice(In<u32> a, Out<u32> b) {
-  $if(absolute_pos < b.len()) {
-    b[absolute_pos] = a[absolute_pos] * 2;
-  }
-}
-void increment(InOut<u32> a) {
-  $if(absolute_pos < a.len()) {
-    a[absolute_pos] += 1;
-  }
-}
 void sum(In<u32> a, In<u32> b, Out<u32> c) {
   $if(absolute_pos < c.len()) {
     c[absolute_pos] = a[absolute_pos] + b[absolute_pos];
-  }
-}
-void checked(In<u32> a, Out<u32> b) {
-  check(a[0] != 13, "thirteen");
-  $if(absolute_pos < b.len()) {
-    b[absolute_pos] = a[absolute_pos];
   }
 }
 void set_all(Out<u32> a) {
@@ -38,18 +22,8 @@ void set_all(Out<u32> a) {
   }
 }
 
-class StateTable : public ::testing::Test {
+class StateTable : public OnSimulator {
  protected:
-  static driver::SimOptions options() {
-    driver::SimOptions o;
-    o.queues = 4;
-    o.memory_limit = 64 << 20;
-    o.uncompilable = "tessera::testing::(anonymous namespace)::never";
-    return o;
-  }
-  SimRig rig{options()};
-  const Device& device = *rig.device;
-
   /// T(E): a refused write, whose root says "refused 3 values".
   Buffer<u32> tainted(std::size_t n = 2) const {
     Buffer<u32> b = rig.poisoned(n);

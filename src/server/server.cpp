@@ -13,7 +13,7 @@ Server::Server(driver::Driver& driver, Loader& loader, Shared& shared, const Ser
       loader_(loader),
       shared_(shared),
       config_(config),
-      memory_(driver, config.layout, config.persistent),
+      memory_(driver, config.layout, config.persistent, 2 * zone()),
       ordering_(driver, memory_, std::min(config.max_streams, driver.properties().queues)),
       failures_(driver, allocations_, ordering_.clocks()) {
   memory_.watch(ordering_.clocks());

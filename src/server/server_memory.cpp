@@ -19,14 +19,13 @@ bool Server::run(const AllocCommand& command) {
   }
   if (command.bytes == 0) return true;
   const StreamId stream = command.header.stream;
-  const std::uint64_t bytes = command.bytes + 2 * zone();
-  Result<Block*> block = memory_.take(bytes, stream);
+  Result<Block*> block = memory_.take(command.bytes, stream);
   if (!block && block.error().kind() == ErrorKind::OutOfMemory) {
     inspect();
     (void)ordering_.submit_all();
     memory_.release_free();
     memory_.collect();
-    block = memory_.take(bytes, stream);
+    block = memory_.take(command.bytes, stream);
     if (!block && block.error().kind() == ErrorKind::OutOfMemory && memory_.room_may_come()) {
       a.awaiting = true;
       shared_.awaiting_memory.fetch_add(1, std::memory_order_relaxed);

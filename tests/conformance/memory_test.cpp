@@ -174,6 +174,20 @@ TEST_P(MemoryAndStreams, SeveralBuffersInOneRead) {
   EXPECT_EQ(failed.error().root().kind(), ErrorKind::InvalidArgument);
 }
 
+TEST_P(MemoryAndStreams, AHundredBuffersInOneRead) {
+  std::vector<Buffer<u32>> buffers;
+  std::vector<const detail::BufferRef*> refs;
+  for (u32 i = 0; i < 100; ++i) buffers.push_back(device().full<u32>(4, i));
+  for (const Buffer<u32>& b : buffers) refs.push_back(&b.ref());
+  const detail::PendingPtr pending = detail::download(refs, nullptr, SourceLoc::current());
+  std::vector<std::vector<u32>> values(100, std::vector<u32>(4, 0xdeadbeefu));
+  std::vector<std::span<std::byte>> bytes;
+  for (std::vector<u32>& v : values) bytes.push_back(std::as_writable_bytes(std::span<u32>(v)));
+  const Status taken = detail::pending_take(*pending, bytes);
+  ASSERT_TRUE(taken.has_value()) << taken.error().full();
+  for (u32 i = 0; i < 100; ++i) EXPECT_EQ(values[i], std::vector<u32>(4, i));
+}
+
 TEST_P(MemoryAndStreams, SyncOfABufferIsAboutItsBytes) {
   const Stream other = device().new_stream();
   const Buffer<u32> good = device().full<u32>(64, 1), bad = device().full<u32>(64, 1);

@@ -126,7 +126,9 @@ class LifeCycle : public testing::TestWithParam<Mode> {
   static void each_run(const std::function<std::vector<std::string>(const std::string&)>& words,
                        const std::vector<std::string>& variables, Check&& check) {
     for (const std::string& spec : specs()) {
-      const int runs = spec == "cpu" ? GetParam().cpu_runs : GetParam().webgpu_runs;
+      int runs = spec == "cpu" ? GetParam().cpu_runs : GetParam().webgpu_runs;
+      // More than a test run has time for, by hand.
+      if (const char* wanted = std::getenv("TESSERA_LIFECYCLE_RUNS")) runs = std::atoi(wanted);
       for (int i = 0; i < runs; ++i) {
         SCOPED_TRACE(spec + ", run " + std::to_string(i));
         std::vector<std::string> own = variables;

@@ -11,6 +11,7 @@
 namespace tessera::driver {
 namespace {
 
+constexpr std::size_t most_waits = 64;  // that one call may be given
 constexpr std::uint64_t wait_slice =
     50'000'000;  // nanoseconds, between looks at the device's health
 
@@ -122,8 +123,11 @@ void WebgpuDriver::watch() {
     while (!waits.empty() && !failed) {
       {
         const auto calls = guard();
-        const std::uint32_t status = api_.InstanceWaitAny(instance_, waits.size(), waits.data(),
-                                                          synchronized_ ? wait_slice : 0);
+        // The library refuses to wait for more at a time; what is left has its turn when some of
+        // these are done.
+        const std::uint32_t status =
+            api_.InstanceWaitAny(instance_, std::min(waits.size(), most_waits), waits.data(),
+                                 synchronized_ ? wait_slice : 0);
         failed = status != wg::wait_success && status != wg::wait_timed_out;
       }
       std::erase_if(waits, [](const wg::FutureWaitInfo& w) { return w.completed != 0; });

@@ -12,7 +12,8 @@ namespace {
 // On a small device a page of the usual size would be too much of it for a few small slices.
 std::uint64_t small_page_of(std::uint64_t page_limit, std::uint64_t alignment) {
   const std::uint64_t eighth = page_limit / 8 & ~(alignment - 1);
-  return std::min(page_limit, std::clamp(eighth, AdaptivePool::small_slice, AdaptivePool::small_page));
+  return std::min(page_limit,
+                  std::clamp(eighth, AdaptivePool::small_slice, AdaptivePool::small_page));
 }
 
 }  // namespace

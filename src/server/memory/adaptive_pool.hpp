@@ -18,7 +18,8 @@ namespace tessera::server {
 
 class AdaptivePool final : public Pool {
  public:
-  static constexpr std::uint64_t small_page = std::uint64_t{8} << 20;  // at most an eighth of the limit
+  static constexpr std::uint64_t small_page = std::uint64_t{8}
+                                              << 20;  // at most an eighth of the limit
   static constexpr std::uint64_t small_slice = std::uint64_t{64} << 10;
   static constexpr std::uint64_t growth = std::uint64_t{1} << 20;
   static constexpr std::size_t max_sizes = 64;  // of pages, alive at once
@@ -28,6 +29,10 @@ class AdaptivePool final : public Pool {
                std::uint64_t first_page);
 
   Result<Block*> take(std::uint64_t bytes, Mapping mapping) override;
+  // Blocks belong to the pools within.
+  void count_as_padding(Block& block, std::uint64_t bytes) override {
+    block.page->pool->count_as_padding(block, bytes);
+  }
   void give_back(Block* block) override;  // pages know the pool within, which the block goes to
   std::uint64_t release_free() override;
   void drain() override;

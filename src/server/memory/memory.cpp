@@ -25,8 +25,9 @@ DeviceLimits limits_of(const driver::Properties& properties) {
 
 }  // namespace
 
-Memory::Memory(driver::Driver& driver, const MemoryLayout& layout, PersistentPolicy policy)
-    : limits_(limits_of(driver.properties())), policy_(policy), store_(driver) {
+Memory::Memory(driver::Driver& driver, const MemoryLayout& layout, PersistentPolicy policy,
+               std::uint64_t extra)
+    : limits_(limits_of(driver.properties())), policy_(policy), extra_(extra), store_(driver) {
   Result<std::vector<PoolSpec>> specs = resolve(layout, limits_);
   if (!specs) specs = resolve(MemoryLayout(), limits_);
   pools_ = make_pools(*specs, store_, limits_);
@@ -80,6 +81,12 @@ Result<Block*> Memory::take(std::uint64_t bytes, StreamId stream, Mapping mappin
 // Which pool serves a request follows from the request and from which pools are full, both of
 // which the order of requests decides.
 Result<Block*> Memory::place(std::uint64_t bytes, const Account& account, Mapping mapping) {
+  Result<Block*> block = place_whole(bytes + extra_, account, mapping);
+  if (extra_ != 0 && block) (*block)->page->pool->count_as_padding(**block, extra_);
+  return block;
+}
+
+Result<Block*> Memory::place_whole(std::uint64_t bytes, const Account& account, Mapping mapping) {
   if (wants_persistent(account)) {
     Result<Block*> block = persistent_->take(bytes, mapping);
     if (!block && block.error().kind() == ErrorKind::OutOfMemory) {

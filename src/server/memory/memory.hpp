@@ -19,8 +19,10 @@ enum class PersistentPolicy : std::uint8_t { windows, disabled, enforced };
 
 class Memory {
  public:
-  /// `layout` has been resolved before without error; where it was not, the default is used.
-  Memory(driver::Driver& driver, const MemoryLayout& layout, PersistentPolicy policy);
+  /// `layout` has been resolved before without error; where it was not, the default is used. Every
+  /// block gets `extra` bytes more than it was asked for, which count as padding.
+  Memory(driver::Driver& driver, const MemoryLayout& layout, PersistentPolicy policy,
+         std::uint64_t extra = 0);
   ~Memory();
 
   /// A block for the stream: from the persistent pool inside a window, else from the first pool
@@ -78,6 +80,7 @@ class Memory {
   };
   Account& account(StreamId stream);
   bool wants_persistent(const Account& account) const noexcept;
+  Result<Block*> place_whole(std::uint64_t bytes, const Account& account, Mapping mapping);
   Result<Block*> place(std::uint64_t bytes, const Account& account, Mapping mapping);
   Error no_room(std::uint64_t bytes, const Error& cause) const;
   Error over_capacity(std::uint64_t bytes) const;
@@ -87,6 +90,7 @@ class Memory {
 
   DeviceLimits limits_;
   PersistentPolicy policy_;
+  const std::uint64_t extra_;
   PageStore store_;
   std::vector<std::unique_ptr<Pool>> pools_;
   std::unique_ptr<Pool> persistent_;

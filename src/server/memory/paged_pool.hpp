@@ -55,6 +55,11 @@ class PagedPool : public Pool {
  public:
   bool empty() const noexcept final { return live_ == 0; }
   void for_each_taken(const std::function<void(Block&)>& f) final;
+  void count_as_padding(Block& block, std::uint64_t bytes) final {
+    block.requested -= bytes;
+    bytes_ -= bytes;
+    padding_ += bytes;
+  }
   void restart_peaks() final { footprint_.restart(); }
   const Footprint& footprint() const noexcept { return footprint_; }
   /// Counts of the report; the kind is left to the pool.

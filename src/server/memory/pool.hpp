@@ -39,6 +39,8 @@ class Pool {
   /// reached; otherwise the driver's error.
   virtual Result<Block*> take(std::uint64_t bytes, Mapping mapping) = 0;
   virtual void give_back(Block* block) = 0;
+  /// So many of the bytes that a taken block was asked for count as padding.
+  virtual void count_as_padding(Block& block, std::uint64_t bytes) = 0;
   /// Retires every wholly free page. Returns their bytes.
   virtual std::uint64_t release_free() = 0;
   /// Serves no more requests: pages are retired as they become free.

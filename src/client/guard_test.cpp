@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Red zones: silent where nobody writes past a buffer, and a sentence where somebody does.
 #include "base/log.hpp"
+#include "client/sim_kernels.hpp"
 #include "client/sim_rig.hpp"
 
-namespace tessera::testing {
+namespace tessera {
 namespace {
 
 std::vector<std::string>& lines() {
@@ -11,7 +12,7 @@ std::vector<std::string>& lines() {
   return all;
 }
 
-class Guard : public ::testing::Test {
+class Guard : public testing::Test {
  protected:
   Guard() {
     lines().clear();
@@ -32,14 +33,11 @@ class Guard : public ::testing::Test {
   SimRig rig{options(), guarded()};
 
   std::uint64_t damaged() {
-    (void)rig.device->sync();
-    rig.catch_up();
-    rig.device->core()->executor().with_server([](server::Server& s) { s.idle(); });
-    (void)rig.device->sync();
-    return rig.device->core()->executor().with_server([](server::Server& s) {
-      s.idle();
-      s.inspect();
-      return s.damaged_zones();
+    rig.ran();
+    rig.ran();  // what the first look enqueued
+    return rig.server([](server::Server& server) {
+      server.inspect();
+      return server.damaged_zones();
     });
   }
 };
@@ -47,13 +45,13 @@ class Guard : public ::testing::Test {
 TEST_F(Guard, NothingIsSaidOfSoundPrograms) {
   for (u32 i = 1; i < 60; ++i) {
     const StreamScope scope(rig.stream(i % 3));
-    const Buffer<u32> b = rig.buffer(i, i);
-    launch<increment>(*rig.device, Grid::over(i), b);
-    const Buffer<u8> odd = rig.device->full<u8>(i, 1);  // ends anywhere
-    expect_all(b, i + 1);
+    const Buffer<u32> b = rig.device().full<u32>(i, i);
+    launch<sim_kernels::bump>(rig.device(), Grid::over(i), b);
+    const Buffer<u8> odd = rig.device().full<u8>(i, 1);  // ends anywhere
+    EXPECT_EQ(values_of(b), all_of(i, i + 1));
     if (i == 30) {
-      ASSERT_TRUE(rig.device->install(MemoryLayout::exclusive_pages()).has_value());
-      ASSERT_TRUE(rig.device->trim().has_value());
+      ASSERT_TRUE(rig.device().install(MemoryLayout::exclusive_pages()).has_value());
+      ASSERT_TRUE(rig.device().trim().has_value());
     }
   }
   EXPECT_EQ(damaged(), 0u);
@@ -62,7 +60,7 @@ TEST_F(Guard, NothingIsSaidOfSoundPrograms) {
 
 TEST_F(Guard, AWriteBehindTheEndIsFound) {
   {
-    const Buffer<u32> victim = rig.buffer(10, 1);
+    const Buffer<u32> victim = rig.device().full<u32>(10, 1u);
     victim.label("victim");
     Result<Resource> place = victim.resource();
     ASSERT_TRUE(place.has_value());
@@ -79,7 +77,7 @@ TEST_F(Guard, AWriteBehindTheEndIsFound) {
 
 TEST_F(Guard, AWriteBeforeTheStartIsFound) {
   {
-    const Buffer<u32> victim = rig.buffer(10, 1);
+    const Buffer<u32> victim = rig.device().full<u32>(10, 1u);
     Result<Resource> place = victim.resource();
     ASSERT_TRUE(place.has_value());
     (reinterpret_cast<std::byte*>(place->native()) + place->offset())[-4] = std::byte{7};
@@ -92,7 +90,7 @@ TEST_F(Guard, AWriteBeforeTheStartIsFound) {
 TEST_F(Guard, FreedMemoryIsPoisoned) {
   std::uint64_t native = 0, offset = 0;
   {
-    const Buffer<u32> gone = rig.buffer(16, 1);
+    const Buffer<u32> gone = rig.device().full<u32>(16, 1u);
     Result<Resource> place = gone.resource();
     ASSERT_TRUE(place.has_value());
     native = place->native();
@@ -105,4 +103,4 @@ TEST_F(Guard, FreedMemoryIsPoisoned) {
 }
 
 }  // namespace
-}  // namespace tessera::testing
+}  // namespace tessera

@@ -286,11 +286,8 @@ class Launch {
     std::vector<server::Binding> outputs;
     for (const Bound& b : request_.bound()) {
       if (!writes(b) || b.buffer->invalid || !b.buffer->allocation) continue;
-      if (DeviceCore& owner = *b.buffer->allocation->device; &owner != &core_) {
-        // It does not hold what it should either; its own device keeps the reason.
-        fail(owner, *b.buffer, error, 0, where_);
-        continue;
-      }
+      // A buffer of another device is none of this device's business: the launch's status tells.
+      if (b.buffer->allocation->device.get() != &core_) continue;
       outputs.push_back(binding_of(*b.buffer, Access::out));
     }
     if (!outputs.empty()) {

@@ -1,117 +1,160 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// For tests: a device on the simulator that can be held, broken and asked what it saw.
+// A device over the simulator for tests that arrange what happens when: which queue stands still,
+// which call fails, and what order the operations ran in.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <chrono>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "client/device_core.hpp"
 #include "driver/sim/sim_driver.hpp"
-#include "tessera/lang/dollar.hpp"
 #include "tessera/tessera.hpp"
 
-namespace tessera::testing {
+namespace tessera {
 
+/// What an operation that never ran leaves behind.
 inline constexpr u32 poison = 0xdeadbeefu;
 
-// Kernels of the tests of this folder.
-inline void twice(In<u32> a, Out<u32> b) {
-  $if(absolute_pos < b.len()) {
-    b[absolute_pos] = a[absolute_pos] * 2;
-  }
-}
-inline void increment(InOut<u32> a) {
-  $if(absolute_pos < a.len()) {
-    a[absolute_pos] += 1;
-  }
-}
-/// Faults where the first element is thirteen.
-inline void checked(In<u32> a, Out<u32> b) {
-  check(a[0] != 13, "thirteen");
-  $if(absolute_pos < b.len()) {
-    b[absolute_pos] = a[absolute_pos];
-  }
-}
-
-/// Streams 0, 1, 2 … run on queues 0, 1, 2 …. The default stream is 0.
 class SimRig {
  public:
-  explicit SimRig(driver::SimOptions options = {}, detail::CoreConfig config = {}) {
-    auto driver = driver::make_sim(options);
-    sim = static_cast<driver::SimDriver*>(driver.get());
-    config.server.max_streams = options.queues;
-    device =
-        std::make_unique<Device>(std::make_shared<detail::DeviceCore>(std::move(driver), config));
+  using Sim = driver::SimDriver;
+  using Call = driver::SimCall;
+  using Fault = driver::SimFault;
+
+  explicit SimRig(const driver::SimOptions& options = {},
+                  const detail::CoreConfig& config = small_pages()) {
+    auto sim = driver::make_sim(options);
+    sim_ = static_cast<Sim*>(sim.get());
+    queues_ = std::min(options.queues, config.server.max_streams);
+    device_.emplace(std::make_shared<detail::DeviceCore>(std::move(sim), config));
   }
+  SimRig(const SimRig&) = delete;
+  SimRig& operator=(const SimRig&) = delete;
+  /// No order was broken and nothing unwritten was read, whatever the test was about.
   ~SimRig() {
-    for (const std::string& v : sim->violations()) ADD_FAILURE() << v;
+    release_all();
+    ran();  // so that what was in flight at the end of the test is looked at too
+    for (const std::string& v : sim_->violations()) ADD_FAILURE() << v;
   }
 
-  Stream stream(std::uint64_t id) const { return Stream(device->core(), id); }
-  Buffer<u32> buffer(std::size_t n, u32 value) const { return device->full<u32>(n, value); }
-  /// What an operation that never ran would leave.
-  Buffer<u32> poisoned(std::size_t n) const { return buffer(n, poison); }
-  /// Everything that was issued has been executed, and what ran is inspected.
-  void catch_up() const {
-    device->core()->executor().catch_up();
-    device->core()->executor().with_server([](server::Server& s) { s.inspect(); });
+  static detail::CoreConfig small_pages() {
+    detail::CoreConfig config;
+    config.server.layout = MemoryLayout::custom({SlicedPool{1 << 16}, ExclusivePool{}});
+    return config;
   }
+
+  const Device& device() const { return *device_; }
+  Sim& sim() const { return *sim_; }
+  detail::DeviceCore& core() const { return *device_->core(); }
+
+  /// The stream of that number; it is served by queue number % max_streams % queues.
+  Stream stream(std::uint64_t number) const { return Stream(device_->core(), number); }
+  Buffer<u32> poisoned(std::uint64_t n) const { return device_->full<u32>(n, poison); }
+
+  void hold(driver::QueueId queue) const { sim_->hold(queue); }
+  void release(driver::QueueId queue) const { sim_->release(queue); }
+  void release_all() const {
+    for (std::uint32_t q = 0; q < queues_; ++q) sim_->release(static_cast<driver::QueueId>(q));
+  }
+
+  /// Under the executor's lock.
+  template <class F>
+  auto server(F&& f) const {
+    return core().executor().with_server(std::forward<F>(f));
+  }
+
+  /// Returns once the server has come to everything issued so far. Launches may still be parked,
+  /// waiting for their kernels.
+  void reached() const {
+    await([this](server::Server& s) { return s.executed() == core().executor().positions(); });
+  }
+  /// Returns once the driver has been given everything issued so far. The device need not have run
+  /// any of it.
+  void issued() const {
+    await([this](server::Server& s) {
+      return s.parked() == 0 && s.executed() == core().executor().positions();
+    });
+  }
+  /// As issued(), and the device was told to start it.
+  void started() const {
+    issued();
+    server([](server::Server& s) { s.idle(); });
+  }
+  /// The device has run everything that can run.
+  void ran() const {
+    started();
+    std::size_t before = ~std::size_t{0};
+    int still = 0;
+    while (still < 20) {  // each look moves the simulator on by a few operations, or by none
+      for (std::uint32_t q = 0; q < queues_; ++q) {
+        (void)sim_->completed(static_cast<driver::QueueId>(q));
+      }
+      const std::size_t now = sim_->history().size();
+      still = now == before ? still + 1 : 0;
+      before = now;
+    }
+  }
+
+  /// The next call of this kind that the server makes goes wrong.
+  void next(Call call, Fault fault) const {
+    issued();
+    sim_->plan({call, sim_->calls(call) + 1, fault});
+  }
+
   std::uint64_t waits() const {
-    catch_up();
-    return device->core()->executor().with_server([](server::Server& s) { return s.waits(); });
-  }
-  /// Lets the next call of the kind meet the fault.
-  void next(driver::SimCall call, driver::SimFault what) const {
-    catch_up();
-    sim->plan({call, sim->calls(call) + 1, what});
+    issued();
+    return server([](server::Server& s) { return s.waits(); });
   }
 
-  driver::SimDriver* sim = nullptr;
-  std::unique_ptr<Device> device;
+  /// Places in the order of execution at which the queue ran something.
+  std::vector<std::size_t> places(driver::QueueId queue) const {
+    std::vector<std::size_t> found;
+    const auto history = sim_->history();
+    for (std::size_t i = 0; i < history.size(); ++i) {
+      if (history[i].queue == queue) found.push_back(i);
+    }
+    return found;
+  }
+
+ private:
+  template <class F>
+  void await(F&& f) const {
+    while (!server(f)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+
+  Sim* sim_ = nullptr;
+  std::uint32_t queues_ = 0;
+  std::optional<Device> device_;
 };
 
-/// Tests on a simulator of four queues, with patience for queues that are held.
-class OnSimulator : public ::testing::Test {
- protected:
-  static driver::SimOptions options() {
-    driver::SimOptions o;
-    o.queues = 4;
-    o.memory_limit = 64 << 20;
-    o.patience = std::chrono::milliseconds(5000);
-    return o;
-  }
-  SimRig rig{options()};
-  const Device& device = *rig.device;
-};
-
-inline std::vector<u32> values(const Buffer<u32>& buffer) {
-  Result<std::vector<u32>> got = buffer.to_vector();
-  if (!got) {
-    ADD_FAILURE() << got.error().full();
-    return {};
-  }
-  return *std::move(got);
-}
-inline void expect_all(const Buffer<u32>& buffer, u32 value) {
-  EXPECT_EQ(values(buffer), std::vector<u32>(buffer.size(), value));
+/// The elements, or a failed test.
+inline std::vector<u32> values_of(const Buffer<u32>& buffer) {
+  Result<std::vector<u32>> values = buffer.to_vector();
+  EXPECT_TRUE(values.has_value()) << (values ? "" : values.error().full());
+  return values ? *values : std::vector<u32>();
 }
 
-/// The root of why the buffer cannot be read; a failed test where it can.
+/// Why the elements cannot be had, as the reader is told; a failed test where they can.
+inline Error error_of(const Buffer<u32>& buffer) {
+  const Result<std::vector<u32>> values = buffer.to_vector();
+  EXPECT_FALSE(values.has_value()) << "a failure was expected, but there is " << (*values)[0];
+  return values ? Error(ErrorKind::Io, "no failure") : values.error();
+}
 inline Error root_of(const Buffer<u32>& buffer) {
-  Result<std::vector<u32>> got = buffer.to_vector();
-  if (got) {
-    ADD_FAILURE() << "the buffer can be read and begins with " << (got->empty() ? 0 : got->front());
-    return Error(ErrorKind::Io, "no error");
-  }
-  return got.error().root();
-}
-inline void expect_root(const Buffer<u32>& buffer, ErrorKind kind, std::string_view part) {
-  const Error root = root_of(buffer);
-  EXPECT_EQ(root.kind(), kind) << root.full();
-  EXPECT_NE(root.message().find(part), std::string::npos) << root.message();
+  return error_of(buffer).root();
 }
 
-}  // namespace tessera::testing
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+inline std::vector<u32> all_of(std::size_t n, u32 value) {
+  return std::vector<u32>(n, value);
+}
+
+}  // namespace tessera

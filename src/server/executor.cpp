@@ -95,7 +95,8 @@ Result<bool> Executor::wait_host(Point point, driver::Deadline deadline) {
 }
 
 void Executor::push(const CommandHeader& command) {
-  admit();
+  // A sync takes no room but its cells, and whoever waits for one may have a deadline.
+  if (command.kind != CommandKind::sync) admit();
   while (!ring_.try_push(command)) {
     if (stopped()) return;
     notify();
@@ -123,7 +124,9 @@ void Executor::admit() {
       std::this_thread::sleep_for(full_pause);
       continue;
     }
-    const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+    // Where a hang is looked for, the wait must be long enough to find it.
+    driver::Deadline soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+    if (config_.hang_after) soon.reset();
     if (!wait_host(*oldest, soon)) return;  // lost: errors follow
   }
 }

@@ -120,6 +120,13 @@ bool Server::run(const LaunchCommand& command) {
     }
     return true;
   }
+  if (state == State::failed) {
+    // What was declared counts, written or not: nothing was compiled that would write it.
+    writes_.clear();
+    for (const Binding& b : bindings_of(command)) {
+      if (has(b.access, Access::out)) writes_.push_back(b);
+    }
+  }
   WriteScope scope(failures_, writes_, command.header.stream, name, command.header.site);
   const auto failed = [&](const Error& error) {
     unused_slots();

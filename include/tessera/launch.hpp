@@ -186,10 +186,10 @@ Launched launch(const On& on, const detail::GridArg<Grid>& grid, const A&... arg
 
 /// The same with a count that the device computes.
 template <auto K, class On, class... A>
-Launched launch(const On& on, const DynamicGrid& grid, const A&... arguments) {
+Launched launch(const On& on, const detail::GridArg<DynamicGrid>& grid, const A&... arguments) {
   using S = detail::Signature<decltype(K)>;
-  detail::LaunchRequest request(&detail::KernelTag<K>::tag, detail::kernel_name<K>(), grid);
-  return detail::launch_with<S>(detail::stream_of(on), request, K, SourceLoc{},
+  detail::LaunchRequest request(&detail::KernelTag<K>::tag, detail::kernel_name<K>(), grid.grid);
+  return detail::launch_with<S>(detail::stream_of(on), request, K, grid.where,
                                 std::make_index_sequence<S::count>(), arguments...);
 }
 

@@ -240,14 +240,14 @@ TEST(FailureReports, SyncGivesTheEarliestClaimAndConsumesNothing) {
   c.write(two, all_of(n + 3, 1));
   const Error of_b = root_of(b), of_a = root_of(a), of_c = root_of(c);
   for (int twice = 0; twice < 2; ++twice) {
-    EXPECT_TRUE(rig.device().sync().error().root().same_root(of_b));
-    EXPECT_TRUE(two.sync().error().root().same_root(of_b));
-    EXPECT_TRUE(one.sync().error().root().same_root(of_a));
+    EXPECT_TRUE(error_of(rig.device().sync()).root().same_root(of_b));
+    EXPECT_TRUE(error_of(two.sync()).root().same_root(of_b));
+    EXPECT_TRUE(error_of(one.sync()).root().same_root(of_a));
     EXPECT_TRUE(rig.stream(0).sync());
   }
   b.fill(two, 1);  // settled by the write, not by being told
-  EXPECT_TRUE(two.sync().error().root().same_root(of_c));
-  EXPECT_TRUE(rig.device().sync().error().root().same_root(of_a));
+  EXPECT_TRUE(error_of(two.sync()).root().same_root(of_c));
+  EXPECT_TRUE(error_of(rig.device().sync()).root().same_root(of_a));
   EXPECT_TRUE(root_of(a).same_root(of_a));
 }
 
@@ -285,7 +285,7 @@ TEST(FailureReports, SyncWithADeadlineTimesOutAndTakesNothingAway) {
   ASSERT_FALSE(synced);
   EXPECT_EQ(synced.error().kind(), ErrorKind::Timeout);
   rig.release(0);
-  EXPECT_EQ(rig.device().sync().error().kind(), ErrorKind::KernelFault);
+  EXPECT_EQ(error_of(rig.device().sync()).kind(), ErrorKind::KernelFault);
 }
 
 TEST(FailureReports, FlushStartsWorkAndReportsNothingOfIt) {
@@ -344,6 +344,19 @@ TEST(FailureReports, TextOfARefusalNamesItsPlaceAndValues) {
   const Error root = root_of(y);
   EXPECT_EQ(root.where().line, here.line);
   EXPECT_EQ(root.message(), "260 bytes cannot be written to a buffer of 256 bytes.");
+}
+
+// An error names the call: also that of a launch with a dynamic count.
+TEST(FailureReports, LaunchWithADynamicCountKnowsItsPlace) {
+  const SimRig rig;
+  const auto one = rig.device().full<u32>(3, 1u);
+  const auto bad = rig.poisoned(n), out = rig.poisoned(n);
+  bad.write(all_of(n + 1, 1));
+  launch<plus_one>(rig.device(), DynamicGrid{one, {n, 1, 1}, {4, 1, 1}}, bad, out);
+  const std::string text = error_of(out).full();
+  EXPECT_TRUE(contains(text, "launched at ../../src/client/failure_reports_test.cpp:") ||
+              contains(text, "launched at src/client/failure_reports_test.cpp:"))
+      << text;
 }
 
 }  // namespace

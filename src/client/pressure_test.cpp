@@ -217,8 +217,8 @@ TEST(Pressure, HangingKernelIsALossThatNamesIt) {
   const auto later = std::chrono::steady_clock::now();
   EXPECT_TRUE(root_of(other).same_root(first));
   EXPECT_TRUE(root_of(rig.device().full<u32>(n, 1u)).same_root(first));
-  EXPECT_TRUE(rig.device().sync().error().root().same_root(first));
-  EXPECT_TRUE(out.status().error().root().same_root(first));
+  EXPECT_TRUE(error_of(rig.device().sync()).root().same_root(first));
+  EXPECT_TRUE(error_of(out.status()).root().same_root(first));
   EXPECT_LT(std::chrono::steady_clock::now() - later, 40ms);  // nobody waits for it again
   rig.sim().lose("The test is over.");                        // pages may go
 }
@@ -309,6 +309,25 @@ TEST(Pressure, SlowDeviceThatGoesOnIsNotTakenForLost) {
   busy.join();
   ASSERT_TRUE(got) << got.error().full();
   EXPECT_EQ(*got, all_of(n, 1));
+}
+
+// The driver contract: a page is freed once every operation that names it has completed.
+TEST(Pressure, DeviceThatIsClosedWithWorkInFlightFreesNoPageUnderIt) {
+  static std::vector<std::string> found;
+  struct Watched : driver::SimDriver {
+    using SimDriver::SimDriver;
+    ~Watched() override { found = violations(); }
+  };
+  found.clear();
+  {
+    const Device device(std::make_shared<detail::DeviceCore>(
+        std::make_unique<Watched>(driver::SimOptions{}), SimRig::small_pages()));
+    const auto x = device.full<u32>(n, 1u);
+    launch<bump>(device, Grid::over(n), x);  // the kernel is ready from here on
+    EXPECT_TRUE(device.sync());
+    for (int i = 0; i < 20; ++i) launch<bump>(device, Grid::over(n), x);
+  }
+  EXPECT_TRUE(found.empty()) << found.size() << " findings, first: " << found.front();
 }
 
 }  // namespace

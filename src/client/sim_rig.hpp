@@ -145,6 +145,10 @@ inline Error error_of(const Buffer<u32>& buffer) {
   EXPECT_FALSE(values.has_value()) << "a failure was expected, but there is " << (*values)[0];
   return values ? Error(ErrorKind::Io, "no failure") : values.error();
 }
+inline Error error_of(const Status& status) {
+  EXPECT_FALSE(status.has_value()) << "a failure was expected";
+  return status ? Error(ErrorKind::Io, "no failure") : status.error();
+}
 inline Error root_of(const Buffer<u32>& buffer) {
   return error_of(buffer).root();
 }

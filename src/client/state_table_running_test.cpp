@@ -222,7 +222,7 @@ TEST(StateTableLoss, WhatWasInFlightIsVoidAndTheRestUnreachableWithTheFirstRoot)
     EXPECT_EQ(error.root().kind(), ErrorKind::DeviceLost) << error.full();
     EXPECT_EQ(error.root().message(), "The cable was pulled.");
     EXPECT_FALSE(x.status());
-    EXPECT_EQ(x.status().error().root().message(), "The cable was pulled.");
+    EXPECT_EQ(error_of(x.status()).root().message(), "The cable was pulled.");
   }
   const auto got = std::move(pending).get();
   ASSERT_FALSE(got);

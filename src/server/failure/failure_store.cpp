@@ -208,12 +208,16 @@ void FailureStore::propagate(std::uint64_t from) {
     // A bad input comes before a failure of the operation's own: what a kernel did with garbage is
     // no root cause.
     std::optional<Error> cause;
-    for (const ByteRange& r : entry.reads) {
+    // The first bad input in argument order is named, also where an earlier walk knew another; at
+    // the same place the picture of this walk is the better one.
+    const std::size_t known = std::min(entry.reads.size(), entry.bad_input + 1);
+    for (std::size_t i = 0; i < known && !cause; ++i) {
+      const ByteRange& r = entry.reads[i];
       const auto it = tainted.find(r.allocation);
       if (it == tainted.end()) continue;
       if (const Claim* c = it->second.first(r.begin, r.end)) {
         cause = c->error;
-        break;
+        entry.bad_input = i;
       }
     }
     if (!cause) cause = entry.failure;

@@ -51,7 +51,8 @@ struct LogEntry {
   std::vector<std::uint64_t> parameters;  // of a launch with a fault slot: ir::ParameterLayout
   std::vector<AllocationId> bound;        // likewise: what each binding was
   std::shared_ptr<PendingState> pending;
-  std::optional<Error> failure;  // of its own, or the reason that its inputs are bad
+  std::optional<Error> failure;                 // of its own, or the reason that its inputs are bad
+  std::size_t bad_input = ~std::size_t{0} - 1;  // number of the input whose reason `failure` is
   bool inspected = false;
 };
 
